@@ -6,8 +6,8 @@ LOWEST := .venv-lowest
 LOCK := requirements/development.txt
 PIP := pip install --quiet --disable-pip-version-check
 
-.PHONY: setup demo studio test test-one explore mass lint lowest package container lock bench docs notebooks coverage \
-	screenshots fresh clean
+.PHONY: setup demo studio test test-one explore mass lint size lowest package container lock bench docs notebooks \
+	coverage screenshots fresh clean
 
 setup: $(VENV)/.installed
 
@@ -54,6 +54,10 @@ lint: $(VENV)/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/codespell
+
+# Lines by room, and how wide the seams are that all rooms share. Nothing fails on a figure.
+size: setup
+	$(BIN)/python -m tests.size
 
 # The same product with the lowest versions that pyproject.toml names; kernels have a cache of their
 # own, since another numba would replace that of $(VENV). Old libraries may warn of themselves.

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from tests.saving import ACCEPTING
 
 from benchmarks.figures import Figure, Run, run
 from benchmarks.workloads import FOLDER
@@ -90,7 +91,7 @@ def results(quick: bool) -> Iterator[Figure]:
     published = 0.0
     for name in METHODS:
         job, release = _job(table, name)
-        made = _best("publish", job, "--force", "--no-attack")
+        made = _best("publish", job, "--force", "--no-attack", *ACCEPTING)
         published += made.processor
         yield _figure(f"{name}: publish", rows, made)
         yield from _judged(name, rows, release, job)
@@ -108,7 +109,9 @@ def _discharges(rows: int) -> Iterator[Figure]:
     for name in DISCHARGE_METHODS:
         job, release = _job(table, name, attributes)
         what = f"discharges, {name}"
-        yield _figure(f"{what}: publish", rows, _best("publish", job, "--force", "--no-attack"))
+        yield _figure(
+            f"{what}: publish", rows, _best("publish", job, "--force", "--no-attack", *ACCEPTING)
+        )
         yield from _judged(what, rows, release, job)
 
 

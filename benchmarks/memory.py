@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from tests.saving import ACCEPTING
+
 from benchmarks.figures import Figure, Run, run
 from benchmarks.workloads import FOLDER, PROMISE, Workload, adult_workload
 
@@ -73,7 +75,7 @@ def _remove(rows: int) -> None:
 def published(method: str, rows: int) -> Run:
     """Publish that many rows in a process of its own."""
     job = str(repeated(rows).job(method, REQUIREMENTS[method]))
-    command = [sys.executable, "-m", "discreet", "publish", job, "--force", "--quiet"]
+    command = [sys.executable, "-m", "discreet", "publish", job, "--force", "--quiet", *ACCEPTING]
     return run([*command, "--no-attack"], timeout=3600)
 
 

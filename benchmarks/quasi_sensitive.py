@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from tests.saving import UNATTACKED
 
 from benchmarks.figures import Figure
 from benchmarks.full_domain import adult, data_folder
@@ -198,7 +199,7 @@ def million(rows: int = 1_000_000, terms: int = 10) -> dict[str, Any]:
         started = time.perf_counter()
         release = make_release(None, job, seed=1)
         made = time.perf_counter() - started
-        release.save(place / "release")
+        release.save(place / "release", **UNATTACKED)
         facts = release.private["method"]
         return {
             "configuration": f"{rows:,} people × {terms} symptoms, k = 5, t = 0.3",

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from benchmarks.figures import Figure
@@ -90,7 +91,7 @@ def series(
             start, worked = time.perf_counter(), time.process_time()
             with open_ledger(job) as ledger, ledger.writing():
                 release = make_release(None, job, seed=number, ledger=ledger)
-                release.save(folder / f"r{number}", report=False, ledger=ledger)
+                release.save(folder / f"r{number}", report=False, ledger=ledger, **UNATTACKED)
             seconds = time.perf_counter() - start
             processor = time.process_time() - worked
             found.append(

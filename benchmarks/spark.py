@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from tests.saving import ACCEPTING
 
 from benchmarks.figures import Figure
 from benchmarks.workloads import FOLDER
@@ -168,7 +169,7 @@ def _publish(source: Path, rows: int, method: str, master: str | None) -> Watche
     written.write_text(json.dumps(job), encoding="utf-8")
     engine = ["--engine", "local"] if master is None else ["--engine", "spark", "--master", master]
     command = [sys.executable, "-m", "discreet", "publish", str(written), *engine,
-               "--force", "--quiet", "--no-report", "--json"]  # fmt: skip
+               "--force", "--quiet", "--no-report", "--json", *ACCEPTING]  # fmt: skip
     sampler = _Sampler()
     with tempfile.TemporaryFile("w+") as output:
         started = time.perf_counter()

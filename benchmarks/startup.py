@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from subprocess import DEVNULL, run
 
+from tests.saving import ACCEPTING
+
 from benchmarks.figures import Figure
 from benchmarks.full_domain import SEVEN, adult, data_folder
 
@@ -20,7 +22,16 @@ def results(quick: bool) -> Iterator[Figure]:
     """Bare import, help, and the publication of an Adult job, beside what is asked for."""
     with tempfile.TemporaryDirectory() as folder:
         job = str(_job(Path(folder)))
-        publish = ["-m", "discreet", "publish", job, "--force", "--quiet", "--no-attack"]
+        publish = [
+            "-m",
+            "discreet",
+            "publish",
+            job,
+            "--force",
+            "--quiet",
+            "--no-attack",
+            *ACCEPTING,
+        ]
         asked: Sequence[tuple[str, list[str], float]] = (
             ("import discreet", ["-c", "import discreet"], 0.3),
             ("discreet --help", ["-m", "discreet", "--help"], 0.5),

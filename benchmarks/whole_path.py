@@ -14,6 +14,8 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tests.saving import ACCEPTING
+
 from benchmarks.figures import Figure, Run, RunError, run
 from benchmarks.workloads import FOLDER, Workload, adult_workload
 from discreet.methods.registry import METHODS
@@ -102,7 +104,17 @@ def publish(
 ) -> tuple[Run, float]:
     """Publish a workload; also the loss."""
     job = str(workload.job(method, requirements))
-    command = [sys.executable, "-m", "discreet", "publish", job, "--force", "--json", "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "discreet",
+        "publish",
+        job,
+        "--force",
+        "--json",
+        "--quiet",
+        *ACCEPTING,
+    ]
     command.append("--no-attack")  # up to a minute for the private report
     best = _best(command, workload)
     return best, json.loads(best.output)["private"]["utility"]["loss"]

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from tests.saving import ACCEPTING
 from tests.studio.served import Client, served
 
 from benchmarks.figures import Figure, OutOfTimeError, Run, run
@@ -81,7 +82,7 @@ def results(quick: bool) -> Iterator[Figure]:
     for method, requirements in METHODS.items():
         job, release = str(table.job(method, requirements)), str(table.release(method))
         for what, words in {
-            "publish, with its report": ("publish", job, "--force", "--no-attack"),
+            "publish, with its report": ("publish", job, "--force", "--no-attack", *ACCEPTING),
             "audit": ("audit", release),
             "audit --original": ("audit", release, "--original", job),
             "measure": ("measure", release, "--original", job),

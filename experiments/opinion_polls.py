@@ -23,6 +23,7 @@ from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
+import experiments.rivals  # noqa: F401 (registers gal)
 import numpy as np
 import polars as pl
 from experiments.harness import (

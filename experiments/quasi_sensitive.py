@@ -30,7 +30,7 @@ from discreet.io.knowledge import KnowledgeSource, read_knowledge
 from discreet.job.model import Job
 from discreet.knowledge.table import Knowledge
 from discreet.methods.quasi_sensitive.removal import PAPER_ADAPTIVE, PAPER_PLAIN, ROWS, remove_terms
-from discreet.releases.kinds.generalized.implied import read_generalized
+from discreet.releases.kinds.generalized import read_generalized
 from discreet.requirements.quasi_sensitive import LinkRequirement, QsClDiversity, QsTCloseness
 from discreet.utility.queries import QueryWorkload
 

@@ -164,12 +164,12 @@ def encounters(draw: Drawing) -> LabelledTable:
     return table(
         "encounters",
         ("encounter_id", "i", draw.numbers("2#######")),
-        ("patient_nbr", "i", draw.repeated(draw.numbers("8#######"))),
+        ("patient_nbr", "id", draw.repeated(draw.numbers("8#######"))),
         ("race", "q", draw.of("Caucasian", "AfricanAmerican", "Hispanic", "Asian", "Other")),
         ("gender", "q", draw.of("Female", "Male")),
         ("age", "q", draw.of(*(f"[{low}-{low + 10})" for low in range(0, 100, 10)))),
         ("admitted", "q", draw.dates("2019-01-01", "2023-12-31")),
-        ("admission_type_id", "qn", draw.whole(1, 8)),
+        ("admission_type_id", "qnd", draw.whole(1, 8)),
         ("medical_specialty", "q", draw.words("Cardiology Surgery Neurology Urology Oncology")),
         ("email", "di", [f"p{number % 900}@mail.example" for number in range(draw.rows)]),
         ("diag_1", "s", draw.of(*icd)),
@@ -220,7 +220,7 @@ def household_survey(draw: Drawing) -> LabelledTable:
         ("remarks", "d", draw.sentences("respondent absent spoke to wife second visit in evening")),
     ]
     columns += [(f"exp_{item}", "s", draw.amounts(300)) for item in items]
-    columns += [(name, "nq", draw.whole(0, 3)) for name in seen]
+    columns += [(name, "nqd", draw.whole(0, 3)) for name in seen]
     answers = 152 - len(columns)
     columns += [(f"s{4 + at // 12}q{at % 12 + 1}", "s", draw.whole(1, 5)) for at in range(answers)]
     return table("household survey", *columns)
@@ -405,7 +405,7 @@ def orders(draw: Drawing) -> LabelledTable:
     return table(
         "orders",
         ("order_no", "i", draw.numbers("7########")),
-        ("customer_id", "i", draw.repeated(draw.numbers("C#######"), 3)),
+        ("customer_id", "id", draw.repeated(draw.numbers("C#######"), 3)),
         ("ip_address", "di", [f"10.{n // 250 % 250}.{n % 250}.7" for n in range(draw.rows)]),
         ("card_number", "i", [check_luhn(draw) for _ in range(draw.rows)]),
         ("order_date", "q", draw.dates("2023-01-01", "2023-12-31")),
@@ -413,8 +413,8 @@ def orders(draw: Drawing) -> LabelledTable:
         ("ship_zip", "q", draw.codes(80, "7####")),
         ("customer_age", "q", draw.whole(18, 90)),
         ("customer_gender", "q", draw.of("female", "male")),
-        ("product_category", "qn", draw.words("books garden toys pharmacy adult")),
-        ("quantity", "qn", draw.whole(1, 6)),
+        ("product_category", "qnd", draw.words("books garden toys pharmacy adult")),
+        ("quantity", "qnd", draw.whole(1, 6)),
         ("amount_usd", "s", draw.amounts(60, 2)),
         ("credit_score", "s", draw.whole(400, 850)),
         ("created_at", "d", [f"2023-05-01T00:00:{n:06}" for n in range(draw.rows)]),

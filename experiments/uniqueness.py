@@ -15,8 +15,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.knowledge.uniqueness.classical import pitman, slid_negative_binomial, zayatz
-from discreet.knowledge.uniqueness.estimate import UniquenessEstimate, estimate_uniqueness
+from discreet.knowledge.uniqueness import (
+    UniquenessEstimate,
+    estimate_uniqueness,
+    pitman,
+    slid_negative_binomial,
+    zayatz,
+)
 
 Sizes = NDArray[np.int64]
 

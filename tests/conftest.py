@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import experiments.rivals  # noqa: F401 (methods of comparisons, which tests of papers name)
 import pytest
 from hypothesis import settings
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from experiments.rivals import Gal, Mmdcf
+
 import discreet as dc
 
 
@@ -20,7 +22,7 @@ def method_by_hand(kind: str, tables: Mapping[str, Mapping[str, str]], **said: A
         return entry_of(dc.Decomposition(), **own | said)
     if kind == "projected":
         return entry_of(dc.Codip(), plan=list(sensitive.values()), **said)
-    return entry_of(dc.Gal(l=2, k=2) if kind == "generalized" else dc.Mmdcf(l=2), **said)
+    return entry_of(Gal(l=2, k=2) if kind == "generalized" else Mmdcf(l=2), **said)
 
 
 def entry_of(method: Any, **said: Any) -> dict:

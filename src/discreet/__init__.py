@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import discreet.forks  # noqa: F401  registers its hooks before any fork
+
 __version__ = "0.2.0"
 
 _HOME_OF_NAME = {
@@ -20,16 +22,15 @@ _HOME_OF_NAME = {
     "audit_series": "discreet.api.series",
     "measure": "discreet.api.measure",
     "attack": "discreet.api.attack",
-    "evidence": "discreet.api.evidence",
+    "evidence": "discreet.addons.evidence.make",
     "compare": "discreet.api.compare",
     "profile": "discreet.api.profile",
     "propose": "discreet.api.propose",
-    "simulate": "discreet.api.simulate",
     "explore_projections": "discreet.api.explore",
     "minimal_nodes": "discreet.api.publish",
-    "read_release": "discreet.releases.read_release",
-    "export": "discreet.releases.exporting.export",
-    "codebook": "discreet.releases.exporting.codebook",
+    "read_release": "discreet.releases.export",
+    "export": "discreet.releases.export",
+    "codebook": "discreet.releases.codebook",
     # What they take
     "Job": "discreet.job.model",
     "Attribute": "discreet.job.parts",
@@ -45,7 +46,6 @@ _HOME_OF_NAME = {
     "Person": "discreet.job.person",
     "MeasureSettings": "discreet.utility.settings",
     "Correlation": "discreet.methods.series.beliefs.correlation",
-    "SimulatedPopulation": "discreet.api.simulate",
     # What they return
     "Release": "discreet.pipeline.release",
     "Manifest": "discreet.releases.manifest",
@@ -57,14 +57,13 @@ _HOME_OF_NAME = {
     "Measures": "discreet.utility.figures",
     "ProjectedMeasures": "discreet.utility.figures",
     "AttackReport": "discreet.attacks.run",
-    "Evidence": "discreet.report.evidence.document",
+    "Evidence": "discreet.addons.evidence.document",
     "Comparison": "discreet.utility.comparison",
     "Profile": "discreet.job.table_profile",
     "ProposedJob": "discreet.job.proposing.job_text",
-    "Simulation": "discreet.api.simulate",
     "Exploration": "discreet.api.explore",
-    "Export": "discreet.releases.exporting.export",
-    "Codebook": "discreet.releases.exporting.codebook",
+    "Export": "discreet.releases.export",
+    "Codebook": "discreet.releases.codebook",
     # Methods
     "FullDomain": "discreet.methods.full_domain.full_domain",
     "MInvariance": "discreet.methods.series.m_invariance.m_invariance",
@@ -76,9 +75,6 @@ _HOME_OF_NAME = {
     "Mondrian": "discreet.methods.mondrian.mondrian",
     "MsaDiversity": "discreet.methods.msa_diversity.msa_diversity",
     "LocalRecoding": "discreet.methods.local_recoding.local_recoding",
-    "LiYe": "discreet.methods.rivals.li_ye",
-    "Gal": "discreet.methods.rivals.gal",
-    "Mmdcf": "discreet.methods.rivals.mmdcf",
     "QuasiSensitive": "discreet.methods.quasi_sensitive.quasi_sensitive",
     # Requirements
     "KAnonymity": "discreet.requirements.k_anonymity",
@@ -94,16 +90,9 @@ _HOME_OF_NAME = {
     "AlphaKAnonymity": "discreet.requirements.value_bounds",
     "KmAnonymity": "discreet.requirements.attackers.km_anonymity",
     "LkcPrivacy": "discreet.requirements.attackers.lkc_privacy",
-    "GradedAlphaKAnonymity": "discreet.requirements.background.graded_alpha",
-    "PSensitiveKAnonymity": "discreet.requirements.background.p_sensitive",
-    "KeAnonymity": "discreet.requirements.background.ke_anonymity",
-    "NtCloseness": "discreet.requirements.background.nt_closeness",
-    "XyLinkability": "discreet.requirements.background.xy_linkability",
-    "GuardingNodes": "discreet.requirements.background.guarding_nodes",
-    "DeltaPresence": "discreet.requirements.background.delta_presence",
-    "KMap": "discreet.requirements.background.k_map",
-    "PopulationRisk": "discreet.requirements.background.population_risk",
-    "MConfidentiality": "discreet.requirements.background.m_confidentiality",
+    "DeltaPresence": "discreet.requirements.delta_presence",
+    "KMap": "discreet.requirements.k_map",
+    "PopulationRisk": "discreet.requirements.population_risk",
     "BetaLikeness": "discreet.requirements.value_bounds",
     "DeltaDisclosure": "discreet.requirements.value_bounds",
     "SaDiversity": "discreet.requirements.sa_diversity",
@@ -117,6 +106,7 @@ _HOME_OF_NAME = {
     "JobError": "discreet.errors",
     "HierarchyError": "discreet.errors",
     "ReleaseError": "discreet.errors",
+    "RiskError": "discreet.errors",
     "PromiseError": "discreet.errors",
     "InfeasibleError": "discreet.errors",
     "AuditError": "discreet.errors",
@@ -126,6 +116,8 @@ __all__ = ["__version__", *_HOME_OF_NAME]
 
 
 if TYPE_CHECKING:
+    from discreet.addons.evidence.document import Evidence as Evidence
+    from discreet.addons.evidence.make import evidence as evidence
     from discreet.api.apply import apply as apply
     from discreet.api.attack import attack as attack
     from discreet.api.audit import audit as audit
@@ -133,7 +125,6 @@ if TYPE_CHECKING:
     from discreet.api.bayes import audit_bayes as audit_bayes
     from discreet.api.check import check as check
     from discreet.api.compare import compare as compare
-    from discreet.api.evidence import evidence as evidence
     from discreet.api.explore import Exploration as Exploration
     from discreet.api.explore import explore_projections as explore_projections
     from discreet.api.measure import measure as measure
@@ -143,9 +134,6 @@ if TYPE_CHECKING:
     from discreet.api.publish import publish as publish
     from discreet.api.series import audit_series as audit_series
     from discreet.api.shared.series_audit import SeriesAudit as SeriesAudit
-    from discreet.api.simulate import SimulatedPopulation as SimulatedPopulation
-    from discreet.api.simulate import Simulation as Simulation
-    from discreet.api.simulate import simulate as simulate
     from discreet.attacks.run import AttackReport as AttackReport
     from discreet.errors import AuditError as AuditError
     from discreet.errors import DiscreetError as DiscreetError
@@ -156,6 +144,7 @@ if TYPE_CHECKING:
     from discreet.errors import JobError as JobError
     from discreet.errors import PromiseError as PromiseError
     from discreet.errors import ReleaseError as ReleaseError
+    from discreet.errors import RiskError as RiskError
     from discreet.io.knowledge import KnowledgeSource as KnowledgeSource
     from discreet.io.source import Source as Source
     from discreet.job.model import Job as Job
@@ -176,41 +165,22 @@ if TYPE_CHECKING:
     from discreet.methods.mondrian.mondrian import Mondrian as Mondrian
     from discreet.methods.msa_diversity.msa_diversity import MsaDiversity as MsaDiversity
     from discreet.methods.quasi_sensitive.quasi_sensitive import QuasiSensitive as QuasiSensitive
-    from discreet.methods.rivals.gal import Gal as Gal
-    from discreet.methods.rivals.li_ye import LiYe as LiYe
-    from discreet.methods.rivals.mmdcf import Mmdcf as Mmdcf
     from discreet.methods.series.beliefs.correlation import Correlation as Correlation
     from discreet.methods.series.m_invariance.m_invariance import MInvariance as MInvariance
     from discreet.methods.series.rho_different.rho_different import RhoDifferent as RhoDifferent
     from discreet.methods.top_down.top_down import TopDown as TopDown
     from discreet.pipeline.release import Release as Release
     from discreet.releases.audit.audit import Audit as Audit
-    from discreet.releases.exporting.codebook import Codebook as Codebook
-    from discreet.releases.exporting.codebook import codebook as codebook
-    from discreet.releases.exporting.export import Export as Export
-    from discreet.releases.exporting.export import export as export
+    from discreet.releases.codebook import Codebook as Codebook
+    from discreet.releases.codebook import codebook as codebook
+    from discreet.releases.export import Export as Export
+    from discreet.releases.export import export as export
+    from discreet.releases.export import read_release as read_release
     from discreet.releases.manifest import Manifest as Manifest
-    from discreet.releases.read_release import read_release as read_release
-    from discreet.report.evidence.document import Evidence as Evidence
     from discreet.requirements.attackers.km_anonymity import KmAnonymity as KmAnonymity
     from discreet.requirements.attackers.lkc_privacy import LkcPrivacy as LkcPrivacy
-    from discreet.requirements.background.delta_presence import DeltaPresence as DeltaPresence
-    from discreet.requirements.background.graded_alpha import (
-        GradedAlphaKAnonymity as GradedAlphaKAnonymity,
-    )
-    from discreet.requirements.background.guarding_nodes import GuardingNodes as GuardingNodes
-    from discreet.requirements.background.k_map import KMap as KMap
-    from discreet.requirements.background.ke_anonymity import KeAnonymity as KeAnonymity
-    from discreet.requirements.background.m_confidentiality import (
-        MConfidentiality as MConfidentiality,
-    )
-    from discreet.requirements.background.nt_closeness import NtCloseness as NtCloseness
-    from discreet.requirements.background.p_sensitive import (
-        PSensitiveKAnonymity as PSensitiveKAnonymity,
-    )
-    from discreet.requirements.background.population_risk import PopulationRisk as PopulationRisk
-    from discreet.requirements.background.xy_linkability import XyLinkability as XyLinkability
     from discreet.requirements.closeness import TCloseness as TCloseness
+    from discreet.requirements.delta_presence import DeltaPresence as DeltaPresence
     from discreet.requirements.diversity import DistinctLDiversity as DistinctLDiversity
     from discreet.requirements.diversity import EntropyLDiversity as EntropyLDiversity
     from discreet.requirements.diversity import MDiversity as MDiversity
@@ -219,9 +189,11 @@ if TYPE_CHECKING:
     from discreet.requirements.diversity import PdRecursiveClDiversity as PdRecursiveClDiversity
     from discreet.requirements.diversity import RecursiveClDiversity as RecursiveClDiversity
     from discreet.requirements.k_anonymity import KAnonymity as KAnonymity
+    from discreet.requirements.k_map import KMap as KMap
     from discreet.requirements.multi_attribute import (
         MultiAttributeLDiversity as MultiAttributeLDiversity,
     )
+    from discreet.requirements.population_risk import PopulationRisk as PopulationRisk
     from discreet.requirements.quasi_sensitive import QsClDiversity as QsClDiversity
     from discreet.requirements.quasi_sensitive import QsTCloseness as QsTCloseness
     from discreet.requirements.sa_diversity import ConditionalLDiversity as ConditionalLDiversity

@@ -12,7 +12,6 @@ from difflib import get_close_matches
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
@@ -20,8 +19,11 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
+from discreet.errors import JobError
+from discreet.validated import Validated
 
-class Named(BaseModel):
+
+class Named(Validated):
     """A frozen, validated value with a name: a requirement or a method."""
 
     # built at first use: a command imports many kinds and uses few
@@ -122,7 +124,7 @@ def _alternative(kind: type[Named], handler: GetJsonSchemaHandler) -> dict[str, 
 def _takes_nothing(kind: type[Named]) -> bool:
     try:
         kind()
-    except ValidationError:
+    except JobError:
         return False
     return True
 

@@ -8,6 +8,7 @@
     │   ├── JobError           the job is wrong; all its problems at once
     │   ├── HierarchyError     a hierarchy does not fit its column
     │   └── ReleaseError       a release folder is damaged, or in the way
+    ├── RiskError              the verdict is *Do not publish*; nothing appeared exit 1
     └── PromiseError           a guarantee cannot be met, or does not hold      exit 1
         ├── InfeasibleError    no release of this kind meets the requirements
         └── AuditError         the written files do not keep what they promise
@@ -19,6 +20,8 @@ values of quasi-identifiers, never those of identifiers or of sensitive attribut
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
 
 
 class DiscreetError(Exception):
@@ -55,6 +58,38 @@ class HierarchyError(InputError):
 
 class ReleaseError(InputError):
     """A release folder is damaged, unreadable, or in the way of a new one."""
+
+
+class JudgedRisk(Protocol):
+    """The verdict about a release's risk."""
+
+    @property
+    def word(self) -> str:
+        """*Ready to sign*, *Look at these* or *Do not publish*."""
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why it is not *Ready to sign*."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict as plain data."""
+
+
+class RiskError(DiscreetError):
+    """The verdict about a release is *Do not publish*, so nothing appeared.
+
+    ``verdict`` has its word, its figures and its reasons; ``report`` is the private report, or the
+    private record where no report was wanted.
+    """
+
+    exit_status = 1
+
+    def __init__(self, message: str, verdict: JudgedRisk, report: Path) -> None:
+        self.verdict, self.report = verdict, report
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type[RiskError], tuple[str, JudgedRisk, Path]]:
+        return RiskError, (str(self), self.verdict, self.report)
 
 
 class PromiseError(DiscreetError):

@@ -1,9 +1,12 @@
 """Registries: the built-in requirements, methods, attacks and kinds, and those of plugins.
 
 A plugin is an installed package with entry points in one of the groups ``discreet.requirements``,
-``discreet.methods``, ``discreet.attacks`` and ``discreet.kinds``; each names one class by the name
-that jobs and manifests use. Built-ins are found without searching the installed packages, so a job
-of built-ins alone does not wait for them.
+``discreet.methods``, ``discreet.attacks``, ``discreet.kinds`` and ``discreet.engines``; each names
+one class by the name that jobs, manifests and ``--engine`` use. The group ``discreet.commands``
+names functions of the command line (``cli/app.py``). Code that is no installed package, such as an
+experiment, registers its classes by ``Registry.register`` in the process that uses them. Built-ins
+are found without searching the installed packages, so a job of built-ins alone does not wait for
+them.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from discreet.errors import EngineError
+from discreet.errors import DiscreetError, EngineError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -73,6 +76,7 @@ class Registry(Mapping[str, type[Registered]], Generic[Registered]):
             built_in if isinstance(built_in, BuiltIns) else BuiltIns(built_in)
         )
         self._reserved = {*self.built_in, *reserved}
+        self._registered: dict[str, type[Registered]] = {}
         self._loaded: dict[str, type[Registered]] = {}
 
     def without(self, names: Iterable[str]) -> Registry[Registered]:
@@ -80,22 +84,31 @@ class Registry(Mapping[str, type[Registered]], Generic[Registered]):
         left = self.built_in.without(names)
         return Registry(self.noun, self.group, self.base, left, self._reserved)
 
+    def register(self, kind: type[Registered]) -> type[Registered]:
+        """Add a class of code that is not an installed package, for this process alone."""
+        name = name_of(kind)
+        if name in self._reserved or self._registered.get(name, kind) is not kind:
+            raise EngineError(f"There is a {self.noun} '{name}' already. Choose another name.")
+        self._registered[name] = kind
+        return kind
+
     def __getitem__(self, name: str) -> type[Registered]:
         if name in self.built_in:
             return self.built_in[name]
+        if name in self._registered:
+            return self._registered[name]
         if name not in self._loaded:
             self._loaded[name] = self._load(self._plugins[name])
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        yield from self.built_in
-        yield from self._plugins
+        yield from dict.fromkeys([*self.built_in, *self._registered, *self._plugins])
 
     def __len__(self) -> int:
-        return len(self.built_in) + len(self._plugins)
+        return len(list(iter(self)))
 
     def __contains__(self, name: object) -> bool:
-        return name in self.built_in or name in self._plugins
+        return name in self.built_in or name in self._registered or name in self._plugins
 
     @cached_property
     def _plugins(self) -> dict[str, EntryPoint]:
@@ -122,6 +135,8 @@ class Registry(Mapping[str, type[Registered]], Generic[Registered]):
         repair = ". Update or uninstall the package."
         try:
             loaded: Any = point.load()
+        except DiscreetError:  # such as the package that an add-on of ours needs
+            raise
         except Exception as error:  # whatever the code of a plugin raises
             said = f"{type(error).__name__}: {error}"
             raise EngineError(f"{failed}{point.value} raises {said}{repair}") from error

@@ -9,10 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import altair
+from discreet.statements import speaking
 
 
 class Result(ABC):
@@ -25,15 +24,15 @@ class Result(ABC):
     def save_page(self, path: str | Path, language: str = "en") -> Path:
         """Write its report, one self-contained HTML file, in English, German or Turkish."""
         path = Path(path)
-        with import_module("discreet.report.languages.translation").speaking(language):
+        with speaking(language):
             path.write_text(self._page().html(), encoding="utf-8")
         return path
 
-    def charts(self) -> dict[str, altair.TopLevelMixin]:
-        """Return the plots of its report as Altair charts, by name; needs the extra ``charts``."""
-        charts = import_module("discreet.report.charts.altair_charts")
-        found: dict[str, altair.TopLevelMixin] = charts.altair_charts(self._charts())
-        return found
+    def charts(self) -> dict[str, dict[str, Any]]:
+        """Return the plots of its report by name, as Vega-Lite that a notebook draws."""
+        vega_lite = import_module("discreet.report.charts.vega_lite")
+        charts: dict[str, dict[str, Any]] = vega_lite.vega_lite_charts(self._charts())
+        return charts
 
     def _repr_html_(self) -> str:
         return str(self._page().fragment())

@@ -6,10 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.real_data import real_data
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.attacks.base import Finding
-from discreet.releases import placement
+from discreet.releases.worlds import placement
 
 ATTRIBUTES = {
     "age": {"role": "quasi-identifier", "type": "integer"},
@@ -116,7 +117,7 @@ def test_two_independent_releases_fall_to_intersection(table, tmp_path):
     places = []
     for seed in (1, 2):
         places.append(tmp_path / f"release{seed}")
-        dc.publish(some, job, seed=seed).save(places[-1])
+        dc.publish(some, job, seed=seed).save(places[-1], **UNATTACKED)
     report = dc.attack(
         places[0],
         original=some,
@@ -237,10 +238,9 @@ def test_a_verdict_says_no_more_than_was_found():
     assert finding(is_belief=False, baseline=0.2).verdict == "no guarantee against this"
     assert finding(inside=True, bound=1.0).verdict == "does no better than without the release"
     assert finding(inside=True, bound=1.0, baseline=0.2).verdict == "no guarantee against this"
-    assert finding(certain=0.5).verdict == "no guarantee against this"
-    certain = finding(certain=0.5, certain_without=0.5)
+    assert finding(certain=0.5, newly_certain=1).verdict == "no guarantee against this"
+    certain = finding(certain=0.5)
     assert certain.verdict == "does no better than without the release"
-    assert certain.newly_certain == 0
     assert finding(inside=True, bound=0.9).verdict == "within the guarantee"
     assert finding(inside=True, bound=1.0, exceeded=True).verdict == "exceeds the guarantee"
 

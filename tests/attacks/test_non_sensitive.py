@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.attacks.inference import minimality_mondrian
+from discreet.attacks import minimality
 
 VALUES = {"hiv": "virus", "flu": "virus", "pox": "virus", "none": "other", "ok": "other"}
 SPARED = ["none", "ok"]
@@ -21,7 +21,7 @@ def patients(seed=3, rows=90):
         {
             "person": [f"p{number}" for number in range(rows)],
             "age": [draw.randint(20, 60) for _ in range(rows)],
-            "sex": [draw.choice("fm") for _ in range(rows)],
+            "ward": [draw.choice("fm") for _ in range(rows)],
             "test": [draw.choice(tests) for _ in range(rows)],
             "job": [draw.choice("uvwxyz") for _ in range(rows)],
         }
@@ -37,7 +37,7 @@ def job(method, requirements, spared=SPARED, **more):
                 "type": "integer",
                 "hierarchy": {"intervals": [10]},
             },
-            "sex": {"role": "quasi-identifier", "hierarchy": "suppress"},
+            "ward": {"role": "quasi-identifier", "hierarchy": "suppress"},
             "test": {
                 "role": "sensitive",
                 "hierarchy": {"tree": {"virus": ["hiv", "flu", "pox"], "other": ["none", "ok"]}},
@@ -89,7 +89,7 @@ def test_certain_values_that_are_no_secret_are_no_finding():
         {
             "person": [f"p{number}" for number in range(12)],
             "age": [20] * 6 + [50] * 6,
-            "sex": ["f"] * 12,
+            "ward": ["f"] * 12,
             "test": ["none"] * 6 + ["hiv", "flu", "pox"] * 2,
             "job": list("uvwxyz") * 2,
         }
@@ -131,8 +131,8 @@ def test_persons_with_several_rows_are_targets_by_their_sensitive_values():
 @pytest.mark.parametrize("leaves", [5000, 7])
 def test_minimality_scores_each_person_by_the_own_value(leaves, monkeypatch):
     """Where no class can be cut, the attacker believes what homogeneity tells, of each person."""
-    monkeypatch.setattr(minimality_mondrian, "LEAVES", leaves)
-    monkeypatch.setattr(minimality_mondrian, "_divisible_leaves", lambda *_: iter(()))
+    monkeypatch.setattr(minimality, "LEAVES", leaves)
+    monkeypatch.setattr(minimality, "_divisible_leaves", lambda *_: iter(()))
     table = patients(rows=2500)  # more than the method is run on again
     requirements = [{"k-anonymity": {"k": 3}}, {"distinct-l-diversity": {"l": 2}}]
     asked = job("mondrian", requirements)

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.attacks import estimates, run
-from discreet.attacks.estimates import RATE, mean_interval, share_interval
-from discreet.attacks.inference import set_beliefs
-from discreet.attacks.inference.set_beliefs import RowsOfGroups
+from discreet.attacks import base, run, sensitive_table
+from discreet.attacks.base import mean_interval
+from discreet.attacks.sensitive_table import RowsOfGroups
 from discreet.errors import InputError
 from discreet.table.assignments import Sets, supporting_rows
 from discreet.table.kernels.lists import starts_of
+from discreet.utility.intervals import RATE, share_interval
 
 ATTRIBUTES = {
     "age": {"role": "quasi-identifier", "type": "integer"},
@@ -75,12 +75,12 @@ def test_the_interval_of_a_mean_holds_it_at_the_stated_rate(rare):
 
 
 @pytest.mark.parametrize("method", ["mondrian", "local-recoding", "anatomy", "decomposition"])
-def test_exact_figures_lie_in_the_intervals_of_estimates(table, method, monkeypatch):
+def test_exact_figures_lie_in_the_intervals_of_base(table, method, monkeypatch):
     release = {"anatomy": anatomy, "decomposition": decomposition}.get(
         method, lambda table: released(table, method)
     )(table)
     exact = {key(f): f for f in dc.attack(release, original=table).findings}
-    monkeypatch.setattr(estimates, "TARGETS", 150)
+    monkeypatch.setattr(base, "TARGETS", 150)
     held = []
     for seed in range(30):
         monkeypatch.setattr(run, "SEED", seed)
@@ -122,12 +122,12 @@ def key(finding):
 
 def test_a_quick_attack_on_a_decomposition_reads_the_groups_of_drawn_people(table, monkeypatch):
     release = decomposition(table)
-    monkeypatch.setattr(estimates, "TARGETS", 150)
+    monkeypatch.setattr(base, "TARGETS", 150)
     found = dc.attack(release, original=table, quick=True)
     assert {f.details["reader"] for f in found.findings} == {"row"}
     assert all(f.targets == 150 and f.mean_interval for f in found.findings)
     assert "set-homogeneity (reader 'matching')" in found.omitted
-    monkeypatch.setattr(estimates, "TARGETS", 600)
+    monkeypatch.setattr(base, "TARGETS", 600)
     whole = dc.attack(release, original=table, quick=True)
     assert whole.estimated is None
     assert {f.details["reader"] for f in whole.findings} == {"row", "matching"}
@@ -154,8 +154,8 @@ def test_a_small_table_is_attacked_exactly(table):
     assert "definetti" in found.omitted
 
 
-def test_estimates_say_what_they_are(table, monkeypatch):
-    monkeypatch.setattr(estimates, "TARGETS", 150)
+def test_base_say_what_they_are(table, monkeypatch):
+    monkeypatch.setattr(base, "TARGETS", 150)
     monkeypatch.setattr(run, "TARGETS", 150)
     found = dc.attack(released(table, "mondrian"), original=table, quick=True)
     assert found.to_dict()["estimated"] == 150
@@ -190,5 +190,5 @@ def test_rows_of_persons_are_not_estimated():
 def test_places_in_sets_are_the_same_looked_up_and_searched(table, monkeypatch):
     release = decomposition(table)
     looked_up = dc.attack(release, original=table).findings
-    monkeypatch.setattr(set_beliefs, "TABLE", 0)
+    monkeypatch.setattr(sensitive_table, "TABLE", 0)
     assert dc.attack(release, original=table).findings == looked_up

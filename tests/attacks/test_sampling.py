@@ -7,10 +7,9 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.attacks.inference import set_beliefs
+from discreet.attacks import sensitive_table
 from discreet.hierarchies import covering_classes
 from discreet.releases import adversary_view
-from discreet.releases.kinds.generalized import adversary_view as generalized_view
 
 ATTRIBUTES = {
     "age": {"role": "quasi-identifier", "type": "integer"},
@@ -44,7 +43,7 @@ def test_people_who_fit_too_many_classes_are_sampled(table, monkeypatch):
     everybody = attack(*arguments)
     assert all(f.interval is None for f in everybody)
     monkeypatch.setattr(covering_classes, "WORK_LIMIT", 6000)
-    monkeypatch.setattr(generalized_view, "SAMPLED_KINDS", 150)
+    monkeypatch.setattr(adversary_view, "SAMPLED_KINDS", 150)
     some = attack(*arguments)
     for whole, part in zip(everybody, some, strict=True):
         assert 100 <= part.targets < whole.targets == 600
@@ -58,7 +57,7 @@ def test_people_who_fit_too_many_classes_are_sampled(table, monkeypatch):
 def test_targets_of_a_decomposed_release_are_sampled(table, monkeypatch):
     arguments = (table, "decomposition", [], "link-through-sensitive-table", "set-homogeneity")
     everybody = attack(*arguments)
-    monkeypatch.setattr(set_beliefs, "LINE_EDGES", 250)
+    monkeypatch.setattr(sensitive_table, "LINE_EDGES", 250)
     some = attack(*arguments)
     for whole, part in zip(everybody, some, strict=True):
         assert whole.interval is None

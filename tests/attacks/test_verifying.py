@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.saving import ACCEPTING
 from typer.testing import CliRunner
 
 import discreet as dc
@@ -46,7 +47,7 @@ def run(*arguments):
 
 def test_a_ceiling_keeps_the_folder_from_appearing(job, tmp_path):
     path = job("{ceiling: 0.5}")
-    done = run("publish", path)
+    done = run("publish", path, *ACCEPTING)
     assert done.exit_code == 1
     assert "homogeneity on illness" in done.stderr
     assert "0.666667, above the ceiling of 0.5" in done.stderr
@@ -57,7 +58,9 @@ def test_a_ceiling_keeps_the_folder_from_appearing(job, tmp_path):
 
 
 def test_named_attacks_under_the_ceiling_let_it_appear_with_a_section(job, tmp_path):
-    done = run("publish", job("{attacks: [linking, homogeneity, absence], ceiling: 0.7}"))
+    done = run(
+        "publish", job("{attacks: [linking, homogeneity, absence], ceiling: 0.7}"), *ACCEPTING
+    )
     assert done.exit_code == 0, done.stderr
     report = (tmp_path / "release" / "report.html").read_text(encoding="utf-8")
     assert "The worst attackers" not in report  # they were scored by the original
@@ -71,21 +74,21 @@ def test_named_attacks_under_the_ceiling_let_it_appear_with_a_section(job, tmp_p
 
 
 def test_the_short_form_runs_what_the_promises_speak_of(job, tmp_path):
-    done = run("publish", job("attacks"))
+    done = run("publish", job("attacks"), *ACCEPTING)
     assert done.exit_code == 0, done.stderr
     page = (tmp_path / "release.private.html").read_text(encoding="utf-8")
     assert "non-membership" in page
 
 
 def test_an_unknown_attack_is_refused_with_the_nearest_name(job):
-    done = run("publish", job("{attacks: [linkin]}"))
+    done = run("publish", job("{attacks: [linkin]}"), *ACCEPTING)
     assert done.exit_code == 2
     assert "Did you mean linking" in done.stderr
 
 
 def test_the_command_prints_text_json_and_a_page(job, tmp_path):
     path = job("null")
-    assert run("publish", path).exit_code == 0
+    assert run("publish", path, *ACCEPTING).exit_code == 0
     release, page = tmp_path / "release", tmp_path / "attacks.html"
     done = run("attack", release, "--original", path, "--page", page)
     assert done.exit_code == 0, done.stderr
@@ -106,7 +109,7 @@ def test_the_command_prints_text_json_and_a_page(job, tmp_path):
 
 def test_rules_are_read_from_a_file(job, tmp_path):
     path = job("null")
-    run("publish", path)
+    run("publish", path, *ACCEPTING)
     rules = tmp_path / "rules.yaml"
     rules.write_text(
         "- background-knowledge:\n    rules:\n"
@@ -122,7 +125,7 @@ def test_rules_are_read_from_a_file(job, tmp_path):
 
 def test_a_broken_promise_is_a_failed_attack(job, tmp_path):
     path = job("null")
-    run("publish", path)
+    run("publish", path, *ACCEPTING)
     manifest = tmp_path / "release" / "manifest.json"
     text = manifest.read_text(encoding="utf-8").replace('"k": 2', '"k": 4')
     manifest.write_text(text, encoding="utf-8")

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import polars as pl
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.attacks.registry import ATTACKS
@@ -65,7 +66,9 @@ def test_what_is_left_open_is_named(table, tmp_path, method, requirements, named
     assert said <= set(ATTACKS)
     assert said >= named | {"intersection"}
     assert not said & not_named
-    page = (release.save(tmp_path / "release") / "report.html").read_text(encoding="utf-8")
+    page = (release.save(tmp_path / "release", **UNATTACKED) / "report.html").read_text(
+        encoding="utf-8"
+    )
     assert all(f"({name})" in page for name in said)
 
 

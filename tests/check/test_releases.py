@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.saving import ACCEPTING, UNATTACKED
 from typer.testing import CliRunner
 
 import discreet as dc
@@ -44,7 +45,7 @@ def test_check_then_init_then_publish(patients):
     run = CliRunner().invoke
     assert run(app, ["check", "patients.csv", *ROLES]).exit_code == 1
     assert run(app, ["init", "patients.csv"]).exit_code == 0
-    done = run(app, ["publish", "job.yaml", "--quiet"])
+    done = run(app, ["publish", "job.yaml", "--quiet", *ACCEPTING])
     assert done.exit_code == 0, done.output
     done = run(app, ["check", "release/records.csv", *ROLES])
     assert done.exit_code == 0, done.output
@@ -53,7 +54,7 @@ def test_check_then_init_then_publish(patients):
 @pytest.mark.parametrize("method", ["full-domain", "mondrian", "local-recoding"])
 def test_a_check_of_a_release_has_the_figures_of_its_audit(method, patients):
     (patients / "job.yaml").write_text(JOB.replace("METHOD", method))
-    dc.publish(None, "job.yaml", seed=1).save("release")
+    dc.publish(None, "job.yaml", seed=1).save("release", **UNATTACKED)
     audit = dc.audit("release")
     found = dc.check("release/records.csv", "job.yaml")
     assert found.ok

@@ -161,3 +161,17 @@ def test_options_say_how_to_read_a_file(tmp_path: Path, monkeypatch: pytest.Monk
         dc.check(pl.DataFrame(frame), quasi=["data"], k=1, source={"header": False})
     with pytest.raises(dc.InputError, match="without a job"):
         dc.profile("people.csv", job, source={"header": False})
+
+
+def test_a_row_of_cells_in_place_of_a_header_is_never_repeated(tmp_path):
+    from typer.testing import CliRunner
+
+    from discreet.cli.app import app
+
+    place = tmp_path / "people.csv"
+    place.write_text("Ann Smith,1970-01-02,HIV\nBob Jones,1980-02-03,flu\n")
+    done = CliRunner().invoke(app, ["check", str(place), "--quasi", "age"])
+    text = done.stdout + done.stderr
+    assert done.exit_code == 2
+    assert "header=false" in text
+    assert not any(cell in text for cell in ("Ann", "1970", "HIV", "Bob"))

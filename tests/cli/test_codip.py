@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests import naive
+from tests.saving import ACCEPTING
 
 import discreet as dc
 
@@ -31,7 +32,7 @@ def with_method(place: Path, method: dict, requirements: list | None = None) -> 
 
 
 def test_the_example_publishes_audits_and_measures(place, run):
-    done = run("publish", "job.yaml", "--seed", "1")
+    done = run("publish", "job.yaml", "--seed", "1", *ACCEPTING)
     assert done.returncode == 0, done.stderr
     manifest = naive.read_manifest(place / "release")
     tables = len(manifest["method"]["plan"])
@@ -66,7 +67,7 @@ def test_the_frontier(place, run):
 
 def test_an_unreachable_alpha_names_the_nearest_point(place, run):
     with_method(place, {"codip": {"alpha": 0.01, "beta": 0.05}})
-    done = run("publish", "job.yaml", "--json")
+    done = run("publish", "job.yaml", "--json", *ACCEPTING)
     assert done.returncode == 1
     assert "The frontier's nearest point" in done.stderr
     (failure,) = json.loads(done.stdout)["failures"]
@@ -80,7 +81,7 @@ def test_an_unreachable_alpha_names_the_nearest_point(place, run):
 def test_an_unreachable_t_names_what_is_feasible(place, run):
     requirements = [{"k-anonymity": {"k": 4}}, {"t-closeness": {"t": 0.0001}}]
     with_method(place, {"codip": {"dm": 60000}}, requirements)
-    done = run("publish", "job.yaml", "--json")
+    done = run("publish", "job.yaml", "--json", *ACCEPTING)
     assert done.returncode == 1
     failures = json.loads(done.stdout)["failures"]
     assert {failure["requirement"] for failure in failures} == {"t-closeness"}

@@ -14,6 +14,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from tests import naive
+from tests.saving import ACCEPTING
 
 from discreet.releases.manifest import sha256_of
 
@@ -21,7 +22,7 @@ SECRET = re.compile(r"Patient \d|hepatitis|depression|gastritis")
 
 
 def test_publish_writes_the_release_and_nothing_else(hospital, run):
-    done = run("publish", "job.yaml", "--seed", "1")
+    done = run("publish", "job.yaml", "--seed", "1", *ACCEPTING)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in (hospital / "release").iterdir()) == [
         "manifest.json", "records.csv", "report.html",
@@ -31,7 +32,7 @@ def test_publish_writes_the_release_and_nothing_else(hospital, run):
         "release.private.rows.csv",
     ]  # fmt: skip
     assert "of 600 rows" in done.stdout
-    assert "\nPublished to " in done.stdout  # after the warning of unprotected attributes
+    assert "\nWritten to " in done.stdout  # after the warning of unprotected attributes
     private = hospital / "release.private.json"
     assert stat.S_IMODE(private.stat().st_mode) == 0o600
     assert json.loads(private.read_text())["seed"] == 1
@@ -39,7 +40,7 @@ def test_publish_writes_the_release_and_nothing_else(hospital, run):
 
 
 def test_release_holds_no_identifier_seed_path_or_source_order(hospital, run):
-    run("publish", "job.yaml", "--seed", "424242")
+    run("publish", "job.yaml", "--seed", "424242", *ACCEPTING)
     for file in (hospital / "release").iterdir():
         text = file.read_text(encoding="utf-8")
         assert "Patient" not in text
@@ -51,13 +52,15 @@ def test_release_holds_no_identifier_seed_path_or_source_order(hospital, run):
 
 
 def test_report_and_messages_hold_no_sensitive_value(hospital, run):
-    done = run("publish", "job.yaml")
+    done = run("publish", "job.yaml", *ACCEPTING)
     assert not SECRET.search((hospital / "release" / "report.html").read_text(encoding="utf-8"))
     assert not SECRET.search(done.stdout + done.stderr)
 
 
 def test_json_is_one_object_with_the_manifest(hospital, run):
-    done = run("publish", "job.yaml", "--json", "--format", "parquet", "--output", "out")
+    done = run(
+        "publish", "job.yaml", "--json", "--format", "parquet", "--output", "out", *ACCEPTING
+    )
     data = json.loads(done.stdout)
     assert data["promises"][0]["holds"] is True
     assert (hospital / "out" / "records.parquet").exists()
@@ -65,20 +68,20 @@ def test_json_is_one_object_with_the_manifest(hospital, run):
 
 
 def test_same_seed_same_release(hospital, run):
-    run("publish", "job.yaml", "--seed", "3", "--output", "first")
-    run("publish", "job.yaml", "--seed", "3", "--output", "second")
+    run("publish", "job.yaml", "--seed", "3", "--output", "first", *ACCEPTING)
+    run("publish", "job.yaml", "--seed", "3", "--output", "second", *ACCEPTING)
     first = (hospital / "first" / "records.csv").read_bytes()
     assert first == (hospital / "second" / "records.csv").read_bytes()
 
 
 def test_an_existing_release_is_refused_without_force(hospital, run):
-    assert run("publish", "job.yaml", "--seed", "1").returncode == 0
+    assert run("publish", "job.yaml", "--seed", "1", *ACCEPTING).returncode == 0
     before = (hospital / "release" / "records.csv").read_bytes()
-    refused = run("publish", "job.yaml", "--seed", "2")
+    refused = run("publish", "job.yaml", "--seed", "2", *ACCEPTING)
     assert refused.returncode == 2
     assert "--force" in refused.stderr
     assert (hospital / "release" / "records.csv").read_bytes() == before
-    assert run("publish", "job.yaml", "--seed", "2", "--force").returncode == 0
+    assert run("publish", "job.yaml", "--seed", "2", "--force", *ACCEPTING).returncode == 0
     assert (hospital / "release" / "records.csv").read_bytes() != before
 
 
@@ -93,7 +96,7 @@ def test_an_existing_release_is_refused_without_force(hospital, run):
 def test_an_infeasible_job_says_what_fails_and_what_is_feasible(hospital, run, requirement, words):
     job = (hospital / "job.yaml").read_text().replace("suppression: 0.02", "suppression: 0")
     (hospital / "job.yaml").write_text(job.replace("k-anonymity: {k: 5}", requirement))
-    done = run("publish", "job.yaml")
+    done = run("publish", "job.yaml", *ACCEPTING)
     assert done.returncode == 1
     for word in words:
         assert word in done.stderr
@@ -105,7 +108,7 @@ def test_t_zero_without_a_root_is_infeasible(hospital, run):
     job = (hospital / "job.yaml").read_text()
     job = job.replace('[year, decade, "*"]', "[year, decade]")
     (hospital / "job.yaml").write_text(job.replace("k-anonymity: {k: 5}", "t-closeness: {t: 0}"))
-    done = run("publish", "job.yaml")
+    done = run("publish", "job.yaml", *ACCEPTING)
     assert done.returncode == 1
     assert "t-closeness" in done.stderr
 
@@ -114,7 +117,7 @@ def test_a_wrong_job_lists_all_its_problems_with_their_lines(hospital, run):
     job = (hospital / "job.yaml").read_text()
     job = job.replace("role: identifier", "role: identifer").replace("{k: 5}", "{k: 0, kk: 1}")
     (hospital / "job.yaml").write_text(job + "metod: x\n")
-    done = run("publish", "job.yaml", "--json")
+    done = run("publish", "job.yaml", "--json", *ACCEPTING)
     assert done.returncode == 2
     problems = json.loads(done.stdout)["problems"]
     assert any("line 3" in line and "attributes.name.role" in line for line in problems)
@@ -131,14 +134,14 @@ def test_columns_that_do_not_match_are_named_together(hospital, run):
         .replace("  zip:", "  zap:")
     )
     (hospital / "job.yaml").write_text(job)
-    done = run("publish", "job.yaml")
+    done = run("publish", "job.yaml", *ACCEPTING)
     assert done.returncode == 2
     for word in ("'ward'", "'zip'", "wards", "zap"):
         assert word in done.stderr
 
 
 def test_audit_accepts_its_own_release_and_finds_each_tampering(hospital, run):
-    run("publish", "job.yaml")
+    run("publish", "job.yaml", *ACCEPTING)
     release = hospital / "release"
     assert run("audit", "release", "--original", "job.yaml").returncode == 0
     records = release / "records.csv"
@@ -162,7 +165,7 @@ def test_audit_accepts_its_own_release_and_finds_each_tampering(hospital, run):
 
 
 def test_audit_with_the_original_finds_an_invented_value(hospital, run):
-    run("publish", "job.yaml")
+    run("publish", "job.yaml", *ACCEPTING)
     release = hospital / "release"
     records = release / "records.csv"
     lines = records.read_text(encoding="utf-8").splitlines()
@@ -177,7 +180,7 @@ def test_audit_with_the_original_finds_an_invented_value(hospital, run):
 
 
 def test_a_stronger_promise_than_the_files_keep_is_found(hospital, run):
-    run("publish", "job.yaml")
+    run("publish", "job.yaml", *ACCEPTING)
     path = hospital / "release" / "manifest.json"
     manifest = json.loads(path.read_text())
     manifest["promises"][0]["parameters"]["k"] = 590
@@ -188,7 +191,7 @@ def test_a_stronger_promise_than_the_files_keep_is_found(hospital, run):
 
 
 def test_measure_prints_every_figure(hospital, run):
-    run("publish", "job.yaml")
+    run("publish", "job.yaml", *ACCEPTING)
     done = run("measure", "release", "--original", "job.yaml", "--json", "--queries", "50")
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
@@ -203,7 +206,7 @@ def test_init_writes_a_job_that_publishes(hospital, run):
     assert made.returncode == 0, made.stderr
     assert "#" in (hospital / "proposed.yaml").read_text(encoding="utf-8")
     assert run("init", "patients.csv", "--output", "proposed.yaml").returncode == 2
-    done = run("publish", "proposed.yaml", "--output", "out")
+    done = run("publish", "proposed.yaml", "--output", "out", *ACCEPTING)
     assert done.returncode == 0, done.stderr
     assert "Patient" not in (hospital / "out" / "records.csv").read_text(encoding="utf-8")
 
@@ -232,7 +235,7 @@ def test_schema_is_json_schema_of_the_job(run):
 
 
 def test_schema_of_the_manifest_describes_what_a_release_says(hospital, run):
-    assert run("publish", "job.yaml", "--seed", "1").returncode == 0
+    assert run("publish", "job.yaml", "--seed", "1", *ACCEPTING).returncode == 0
     schema = json.loads(run("schema", "manifest").stdout)
     manifest = json.loads((hospital / "release/manifest.json").read_text())
     jsonschema.validate(manifest, schema)
@@ -253,7 +256,12 @@ def test_demo_tells_the_whole_journey_twice(tmp_path, run):
 
 
 def test_usage_errors_are_exit_2_without_traceback(hospital, run):
-    for arguments in (["publish"], ["publish", "absent.yaml"], ["audit", "absent"], ["nonsense"]):
+    for arguments in (
+        ["publish"],
+        ["publish", "absent.yaml", *ACCEPTING],
+        ["audit", "absent"],
+        ["nonsense"],
+    ):
         done = run(*arguments)
         assert done.returncode == 2, arguments
         assert done.stderr
@@ -267,7 +275,7 @@ def test_an_interrupted_run_leaves_nothing_behind(hospital, number):
     (hospital / "patients.csv").write_text("\n".join(big) + "\n", encoding="utf-8")
     before = sorted(path.name for path in hospital.iterdir())
     process = subprocess.Popen(
-        [sys.executable, "-m", "discreet", "publish", "job.yaml"],
+        [sys.executable, "-m", "discreet", "publish", "job.yaml", *ACCEPTING],
         cwd=hospital, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     deadline = time.monotonic() + 60

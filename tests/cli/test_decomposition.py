@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.saving import ACCEPTING
 from typer.testing import CliRunner
 
 from discreet.cli.app import app
@@ -28,7 +29,7 @@ def run(*arguments: str) -> tuple[int, str]:
 def test_example(tmp_path, job, tables):
     place = str(tmp_path / "release")
     source = str(EXAMPLES / job)
-    status, _ = run("publish", source, "--output", place, "--quiet")
+    status, _ = run("publish", source, "--output", place, "--quiet", *ACCEPTING)
     assert status == 0
     written = {path.stem for path in Path(place).glob("*.csv")}
     assert written == tables
@@ -53,7 +54,7 @@ def test_a_request_above_the_permissible_exits_with_1(tmp_path):
     path = tmp_path / "job.yaml"
     source = EXAMPLES / "patients.csv"
     path.write_text(text.replace("patients.csv", str(source)), encoding="utf-8")
-    status, output = run("publish", str(path), "--output", str(tmp_path / "release"))
+    status, output = run("publish", str(path), "--output", str(tmp_path / "release"), *ACCEPTING)
     assert status == 1
     assert "l = 40 is above l_per" in output.replace("\n", " ")
     assert not (tmp_path / "release").exists()

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.errors import HierarchyError
@@ -84,7 +85,7 @@ def test_wrong_calls(folder: Path) -> None:
 
 def test_standards_in_a_release(folder: Path) -> None:
     job = dc.Job.load(folder / "job.yaml")
-    dc.publish(None, job).save(folder / "release")
+    dc.publish(None, job).save(folder / "release", **UNATTACKED)
     assert dc.audit(folder / "release", original=job).ok
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from benchmarks.first_release import JOB_OF_METHOD, write_job
+from tests.saving import ACCEPTING, UNATTACKED
 
 import discreet as dc
 from discreet.attacks.registry import all_attacks
@@ -128,6 +129,31 @@ def test_a_budget_of_seconds_ends_a_search(endless, search):
     assert release.audit.ok
 
 
+def test_an_audit_judges_while_the_main_thread_waits_for_signals(monkeypatch):
+    from discreet.releases.audit import audit
+
+    judge, threads = audit.judge_shard, []
+
+    def judged(*given):
+        threads.append(threading.current_thread())
+        return judge(*given)
+
+    monkeypatch.setattr(audit, "judge_shard", judged)
+    attributes = {"age": {"role": "quasi-identifier"}, "illness": {"role": "sensitive"}}
+    job = {"attributes": attributes, "requirements": [{"k-anonymity": {"k": 2}}]}
+    dc.publish(
+        pl.DataFrame({"age": ["1", "1"], "illness": ["a", "b"]}), {**job, "method": "mondrian"}
+    )
+    assert threads and threading.main_thread() not in threads
+
+
+def test_limits_that_are_in_force_hold_for_interruptible_work(tmp_path):
+    from discreet.regular_files import require_unpacked_size, unpacking_at_most
+
+    with unpacking_at_most(10), pytest.raises(dc.InputError, match="unpacks to more"):
+        interruptible(lambda: require_unpacked_size(tmp_path, 11))
+
+
 def test_what_interruptible_work_returns_or_raises_comes_through():
     assert interruptible(lambda: 3) == 3
     with pytest.raises(TimeoutError, match="of its own"):
@@ -158,7 +184,10 @@ sys.argv = ["discreet", *sys.argv[2:]]
 main()
 """
 COMMANDS = {
-    "publish": ("discreet.attacks.class_attacks.Homogeneity.run", ["publish", "job.yaml"]),
+    "publish": (
+        "discreet.attacks.class_attacks.Homogeneity.run",
+        ["publish", "job.yaml", *ACCEPTING],
+    ),
     "attack": (
         "discreet.attacks.class_attacks.Homogeneity.run",
         ["attack", "made", "--original", "job.yaml"],
@@ -193,7 +222,9 @@ def test_every_command_is_back_within_two_seconds_and_leaves_nothing(command, tm
         "attributes: {age: {role: quasi-identifier, type: integer}, ill: {role: sensitive}}\n"
         "requirements: [k-anonymity: {k: 3}]\nmethod: mondrian\n"
     )
-    dc.publish(None, dc.Job.load(tmp_path / "job.yaml"), seed=1).save(tmp_path / "made")
+    dc.publish(None, dc.Job.load(tmp_path / "job.yaml"), seed=1).save(
+        tmp_path / "made", **UNATTACKED
+    )
     before = sorted(path.name for path in tmp_path.iterdir())
     patched, arguments = COMMANDS[command]
     call = [sys.executable, "-c", SLOW, patched, *arguments]
@@ -235,7 +266,7 @@ def test_every_attack_is_interrupted_and_ends_within_its_time(monkeypatch):
         monkeypatch.setattr(kind, "expected", lambda self, scene: 1)
         started = time.monotonic()
         found = dc.attack(release, original=None, attacks=[attack], seconds=0.2)
-        assert found.omitted == {attack.name: "the time limit of 0.2 s was reached"}
+        assert found.omitted[attack.name] == "the time limit of 0.2 s was reached"
         begun.clear()
         threading.Thread(target=interrupt, daemon=True).start()
         with pytest.raises(KeyboardInterrupt):

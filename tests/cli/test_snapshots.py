@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import typer
 from tests.patients import ATTRIBUTES
+from tests.saving import ACCEPTING
 from typer.testing import CliRunner
 
 from discreet.api.demonstrate import make_patients
@@ -56,7 +57,8 @@ def commands() -> list[str]:
     """Return all commands, those of a group after the group."""
     root = typer.main.get_command(app)
     names = [""]
-    for name, command in root.commands.items():
+    for name in root.list_commands(None):
+        command = root.get_command(None, name)
         names.append(name)
         names += [f"{name} {inner}" for inner in getattr(command, "commands", ())]
     return names
@@ -118,7 +120,7 @@ def test_help(call):
 def test_results_of_a_release(kind, hospital, call):
     job = f"{kind}.yaml"
     commands = {
-        "publish": ("publish", job, "--seed", "1"),
+        "publish": ("publish", job, "--seed", "1", *ACCEPTING),
         "audit": ("audit", kind),
         "audit-original": ("audit", kind, "--original", job),
         "attack": ("attack", kind, "--original", job),
@@ -176,8 +178,8 @@ def test_series(tmp_path, call):
         (tmp_path / f"job{number}.yaml").write_text(SERIES % number)
     steps = [
         ("ledger", "init", "people.ledger"),
-        ("publish", "job1.yaml", "-o", "r1", "--seed", "1"),
-        ("publish", "job2.yaml", "-o", "r2", "--seed", "1"),
+        ("publish", "job1.yaml", "-o", "r1", "--seed", "1", *ACCEPTING),
+        ("publish", "job2.yaml", "-o", "r2", "--seed", "1", *ACCEPTING),
         ("ledger", "verify", "people.ledger"),
         ("audit", "--ledger", "people.ledger"),
         ("attack", "--ledger", "people.ledger"),
@@ -197,13 +199,13 @@ def test_messages(hospital, call):
     (hospital / "wrong.yaml").write_text(
         "attributes: {age: {role: sensitiv}}\nmethod: {mondrain: {}}\nrequirement: []\n"
     )
-    call("publish", "decomposed.yaml", "--seed", "1")
+    call("publish", "decomposed.yaml", "--seed", "1", *ACCEPTING)
     steps = [
-        ("publish", "absent.yaml"),
-        ("publish", "twice.yaml"),
-        ("publish", "tab.yaml"),
-        ("publish", "wrong.yaml"),
-        ("publish", "decomposed.yaml"),
+        ("publish", "absent.yaml", *ACCEPTING),
+        ("publish", "twice.yaml", *ACCEPTING),
+        ("publish", "tab.yaml", *ACCEPTING),
+        ("publish", "wrong.yaml", *ACCEPTING),
+        ("publish", "decomposed.yaml", *ACCEPTING),
         ("init", "absent.csv"),
         ("audit", "absent"),
         ("audit",),
@@ -214,7 +216,7 @@ def test_messages(hospital, call):
         ("keys", "new", "patients.csv"),
     ]
     texts = [f"$ discreet {' '.join(step)}\n{call(*step, status=2)}" for step in steps]
-    text = call("publish", "infeasible.yaml", status=1)
+    text = call("publish", "infeasible.yaml", *ACCEPTING, status=1)
     texts.append(f"$ discreet publish infeasible.yaml\n{text}")
     (hospital / "decomposed" / "extra.csv").write_text("x\n")
     texts.append(f"$ discreet audit decomposed\n{call('audit', 'decomposed', status=1)}")

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.saving import ACCEPTING
 
 COMMAND = [sys.executable, "-m", "discreet"]
 
@@ -52,7 +53,7 @@ def test_a_closed_stream(hospital):
     assert not (hospital / "release").exists()
     done = shell(hospital, "discreet publish job.yaml 2>&-")
     assert done.returncode == 0
-    assert "Published to" in done.stdout
+    assert "Written to" in done.stdout
     assert (hospital / "release").exists()
 
 
@@ -68,12 +69,12 @@ def test_a_full_disk_behind_stdout(hospital):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 def test_a_pipe_that_no_program_writes_to(hospital, run):
     os.mkfifo(hospital / "pipe")
-    done = run("publish", "pipe", timeout=60)
+    done = run("publish", "pipe", *ACCEPTING, timeout=60)
     assert done.returncode == 2
     assert done.stderr == "Error: Job file pipe: is a pipe or a device. Save it to a file first.\n"
     job = (hospital / "job.yaml").read_text()
     (hospital / "other.yaml").write_text(job.replace("{mask: right}", "pipe"))
-    done = run("publish", "other.yaml", timeout=60)
+    done = run("publish", "other.yaml", *ACCEPTING, timeout=60)
     assert done.returncode == 2
     assert "pipe" in done.stderr
     assert "defect" not in done.stderr
@@ -95,7 +96,7 @@ def test_the_engine_spark_without_pyspark(hospital):
 
 
 def test_debug_keeps_the_exit_status(hospital, run):
-    done = run("publish", "nowhere.yaml", "--debug")
+    done = run("publish", "nowhere.yaml", "--debug", *ACCEPTING)
     assert done.returncode == 2
     assert "Traceback" in done.stderr
     assert done.stderr.endswith("Error: Job file nowhere.yaml: No such file or directory. "

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from experiments.rivals import Gal, LiYe, Mmdcf
 
 import discreet as dc
 from discreet.methods.base import CellColumn, Generalized
 from discreet.methods.mondrian.mondrian import Mondrian
 from discreet.methods.registry import METHODS
 from discreet.methods.shared.grouped_rows import with_cells
-from discreet.releases.kinds.generalized.kind import GeneralizedKind
+from discreet.releases.kinds.generalized import GeneralizedKind
 from discreet.releases.registry import KINDS
 from discreet.testing import check_kind, check_method
 from discreet.testing.sample_tables import ATTRIBUTES, quasi_sensitive, sample_table
@@ -67,11 +68,11 @@ CASES = {
         },
     ),
     "li-ye": (
-        dc.LiYe(alpha_qi=2, alpha_sa=2),
-        {"requirements": [], "impossible": dc.LiYe(alpha_qi=99, alpha_sa=2)},
+        LiYe(alpha_qi=2, alpha_sa=2),
+        {"requirements": [], "impossible": LiYe(alpha_qi=99, alpha_sa=2)},
     ),
-    "gal": (dc.Gal(k=2, l=2), {"requirements": [], "impossible": dc.Gal(k=2, l=9)}),
-    "mmdcf": (dc.Mmdcf(l=2), {"requirements": [], "impossible": dc.Mmdcf(l=9)}),
+    "gal": (Gal(k=2, l=2), {"requirements": [], "impossible": Gal(k=2, l=9)}),
+    "mmdcf": (Mmdcf(l=2), {"requirements": [], "impossible": Mmdcf(l=9)}),
 }  # fmt: skip
 
 
@@ -154,7 +155,7 @@ class Blind(GeneralizedKind):
     def joined_problems(self, manifest, tally, evidence):
         return []
 
-    def changes(self, tables, task, manifest):
+    def changes(self, tables, task, manifest, source_rows=None, *, part=False):
         return []
 
 

@@ -1,4 +1,4 @@
-"""The example plugin installs, passes its own tests, and breaks nothing where it is broken."""
+"""The example plugins install, pass their own tests, and break nothing where they are broken."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.saving import ACCEPTING
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLE = ROOT / "examples" / "plugin"
+EXAMPLES = ROOT / "examples"
 
 
 def run(*arguments: object, path: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Python, with the packages of a folder installed."""
-    paths = [str(path), str(ROOT / "src")]
+    paths = [str(path), str(ROOT / "src"), str(ROOT)]
     return subprocess.run(
         [sys.executable, *map(str, arguments)],
         cwd=cwd,
@@ -26,20 +27,27 @@ def run(*arguments: object, path: Path, cwd: Path) -> subprocess.CompletedProces
     )
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory) -> Path:
-    target = tmp_path_factory.mktemp("installed")
+def install(target: Path, example: Path) -> Path:
+    """Install an example in a folder of its own, so that no other test finds its entry points."""
+    target.mkdir(exist_ok=True)
     done = run(
         "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
-        "--disable-pip-version-check", "--target", target, EXAMPLE,
+        "--disable-pip-version-check", "--target", target, example,
         path=target, cwd=target,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return target
 
 
-def test_the_example_passes_its_tests(installed, tmp_path):
-    tests = EXAMPLE / "tests"
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    return install(tmp_path_factory.mktemp("installed"), EXAMPLES / "plugin")
+
+
+@pytest.mark.parametrize("example", ["plugin", "background-models"])
+def test_an_example_passes_its_tests(tmp_path, example):
+    installed = install(tmp_path / "installed", EXAMPLES / example)
+    tests = EXAMPLES / example / "tests"
     done = run(
         "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tests, tests,
         path=installed, cwd=tmp_path,
@@ -61,7 +69,7 @@ method: mondrian
 def commands(tmp_path, path, name="least-spread"):
     (tmp_path / "people.csv").write_text("age,salary\n20,1000\n21,3000\n50,900\n51,4000\n")
     (tmp_path / "job.yaml").write_text(JOB.replace("NAME", name))
-    return run("-m", "discreet", "publish", "job.yaml", path=path, cwd=tmp_path)
+    return run("-m", "discreet", "publish", "job.yaml", *ACCEPTING, path=path, cwd=tmp_path)
 
 
 def test_the_command_line_knows_it(installed, tmp_path):
@@ -146,7 +154,7 @@ import numpy as np
 
 from discreet.errors import InfeasibleError
 from discreet.methods.base import CellColumn, Generalized, Method
-from discreet.releases.kinds.generalized.kind import GeneralizedKind
+from discreet.releases.kinds.generalized import GeneralizedKind
 from discreet.table.classes import classes_of
 from discreet.table.counts import count_classes
 

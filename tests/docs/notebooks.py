@@ -1,8 +1,8 @@
 """Tutorials as notebooks, made from their Markdown, so that they cannot differ from it.
 
-``make notebooks`` writes all of them, with a copy of the examples beside them. A ``sh`` block is a
-cell of the shell, a block that begins with the name of a file writes that file, and what a page
-shows as printed is the output of the cell.
+``make notebooks`` writes all of them, with copies of the examples and experiments beside them. A
+``sh`` block is a cell of the shell, a block that begins with the name of a file writes that file,
+and what a page shows as printed is the output of the cell.
 """
 
 from __future__ import annotations
@@ -62,8 +62,9 @@ def notebook_text(page: Path) -> str:
 
 
 def write_all(folder: Path) -> None:
-    """Write every tutorial as a notebook, beside the examples that they use."""
-    shutil.copytree(ROOT / "examples", folder / "examples", dirs_exist_ok=True)
+    """Write every tutorial as a notebook, beside what they use."""
+    for name in ("examples", "experiments"):
+        shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True)
     for page in sorted(FOLDER.glob("[0-9][0-9]-*.md")):
         (folder / f"{page.stem}.ipynb").write_text(notebook_text(page), encoding="utf-8")
 

@@ -60,9 +60,9 @@ def reference() -> str:
     for place, model in JOB_PARTS.items():
         lines += [f"### {place}", "", *_parameters(model), ""]
     for title, kinds in (
-        ("Requirements", REQUIREMENTS.values()),
-        ("Methods", METHODS.values()),
-        ("Attacks", ATTACKS.values()),
+        ("Requirements", REQUIREMENTS.built_in.values()),
+        ("Methods", METHODS.built_in.values()),
+        ("Attacks", ATTACKS.built_in.values()),
     ):
         more = [EVERY_REQUIREMENT, ""] if title == "Requirements" else []
         lines += [f"## {title}", "", *more, *_named(kinds)]
@@ -72,8 +72,8 @@ def reference() -> str:
 
 def _commands(command: Any, name: str) -> Iterator[str]:
     if hasattr(command, "commands"):
-        for inner, found in command.commands.items():
-            yield from _commands(found, f"{name} {inner}")
+        for inner in command.list_commands(None):  # those of add-ons too
+            yield from _commands(command.get_command(None, inner), f"{name} {inner}")
         return
     arguments = [one for one in command.params if one.param_type_name == "argument"]
     options = [one for one in command.params if one.param_type_name == "option"]
@@ -162,7 +162,9 @@ def _type(annotation: Any) -> str:
 
 def _python() -> Iterator[str]:
     functions, classes, errors = [], [], []
-    named = {kind.__name__ for kind in (*REQUIREMENTS.values(), *METHODS.values())}
+    named = {
+        kind.__name__ for kind in (*REQUIREMENTS.built_in.values(), *METHODS.built_in.values())
+    }
     for name in dc.__all__:
         value = getattr(dc, name)
         if name in named or name == "__version__":

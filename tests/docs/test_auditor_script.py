@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 
@@ -44,7 +45,7 @@ def release(tmp_path):
         method="mondrian",
     )
     folder = tmp_path / "release"
-    dc.publish(table, job, seed=1).save(folder)
+    dc.publish(table, job, seed=1).save(folder, **UNATTACKED)
     return folder
 
 

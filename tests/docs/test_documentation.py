@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import typer
 
 import discreet as dc
 from discreet.api.demonstrate import make_patients
@@ -32,13 +33,11 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def test_every_command_is_documented():
-    commands = [command.name for command in app.registered_commands]
-    commands += [f"{group.name}" for group in app.registered_groups]
-    for name in commands:
+    for name in typer.main.get_command(app).list_commands(None):
         assert f"`discreet {name}" in text_of("commands.md"), name
 
 
-@pytest.mark.parametrize("name", REQUIREMENTS)
+@pytest.mark.parametrize("name", REQUIREMENTS.built_in)
 def test_every_requirement_is_documented_with_its_parameters(name):
     page = text_of("job.md")
     assert f"`{name}`" in page
@@ -48,7 +47,7 @@ def test_every_requirement_is_documented_with_its_parameters(name):
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=lambda method: method.name)
 def test_every_method_has_a_page_with_its_parameters_and_stands_in_the_readme(method):
-    rival = method.__module__.startswith("discreet.methods.rivals.")
+    rival = method.__module__.startswith("experiments.rivals.")
     page = text_of("papers/rival-methods.md" if rival else f"methods/{method.name}.md")
     for parameter in method.model_fields:
         assert f"`{parameter}`" in page, parameter

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.pipeline.run import make_release
@@ -16,7 +17,7 @@ EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*/job
 def test_an_example_publishes(path, tmp_path):
     job = dc.Job.load(path)
     release = tmp_path / "release"
-    make_release(None, job, seed=1).save(release)
+    make_release(None, job, seed=1).save(release, **UNATTACKED)
     audit = dc.audit(release, original=path)
     assert audit.ok
     promised = {promise.requirement for promise in audit.promises}

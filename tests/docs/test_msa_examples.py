@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 
@@ -16,7 +17,7 @@ JOBS = ["msa-diversity", "msa-diversity-buckets", "naive-diversity", "gal", "li-
 def test_example_publishes_audits_and_measures(name, tmp_path):
     path = EXAMPLES / f"{name}.yaml"
     release = dc.publish(None, dc.Job.load(path), seed=1)
-    release.save(tmp_path / "release")
+    release.save(tmp_path / "release", **UNATTACKED)
     audit = dc.audit(tmp_path / "release", original=path)
     assert audit.ok, audit.problems
     measures = dc.measure(tmp_path / "release", original=path, queries=100)

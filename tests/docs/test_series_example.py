@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 
@@ -21,7 +22,7 @@ def test_the_example_series_publishes(tmp_path, ledger, jobs):
     with dc.Ledger.create(dc.LedgerSettings(path=ledger).located(folder)) as book:
         for name in jobs:
             job = dc.Job.load(folder / f"{name}.yaml")
-            place = dc.publish(None, job).save(folder / job.output.path)
+            place = dc.publish(None, job).save(folder / job.output.path, **UNATTACKED)
             assert dc.audit(place, original=job).ok
         assert [entry.number for entry in book.entries()] == list(range(1, len(jobs) + 1))
         assert book.verify() == []

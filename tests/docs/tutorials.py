@@ -1,8 +1,8 @@
 """Tutorials run as notebooks, in a folder of their own, with the output that they show.
 
 ``tests/docs/notebooks.py`` says what the blocks of a page are. A ``text`` block is what the block
-before it prints; a line ``…`` in it stands for any lines. The folder ``examples`` is there.
-``python -m tests.docs.tutorials`` writes the output anew.
+before it prints; a line ``…`` in it stands for any lines. The folders ``examples`` and
+``experiments`` are there. ``python -m tests.docs.tutorials`` writes the output anew.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def pages() -> list[Path]:
 
 def run(page: Path, folder: Path) -> list[Output]:
     """Run all blocks of a page in a folder; the outputs that it shows."""
-    shutil.copytree(ROOT / "examples", folder / "examples", dirs_exist_ok=True)
+    for name in ("examples", "experiments"):
+        shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True)
     blocks = list(BLOCK.finditer(page.read_text(encoding="utf-8")))
     sources = [cell_source(*block.groups()) for block in blocks]
     cells = [nbformat.v4.new_code_cell(source) for source in sources if source]

@@ -13,13 +13,14 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.errors import AuditError, InfeasibleError, InputError
 from discreet.job.model import Job
 from discreet.pipeline.run import publish_folder
-from discreet.releases.audit.kept_rows import packed_rows, unpacked_rows
-from discreet.releases.read_release import read_release
+from discreet.releases.audit.persons import packed_rows, unpacked_rows
+from discreet.releases.export import read_release
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),
@@ -31,10 +32,10 @@ OTHERS = ["mondrian", "msa-diversity", "buckets", "anatomy", "decomposition"]
 
 
 def on_spark(spark, job, place, **further):
-    from discreet.engines.spark.spark_engine import SparkEngine
+    from discreet.addons.spark.spark_engine import SparkEngine
 
     engine = SparkEngine.temporary(spark)
-    return publish_folder(None, job, place, engine=engine, seed=1, **further)
+    return publish_folder(None, job, place, engine=engine, seed=1, **{**UNATTACKED, **further})
 
 
 KINDS = ["mondrian", "codip", "buckets", "decomposition"]  # one method for each kind of release
@@ -68,11 +69,12 @@ def test_a_release_is_audited_attacked_measured_drawn_and_saved(
     assert measures.loss == pytest.approx(stated["loss"], rel=1e-9)
     assert measures.kl_divergence is not None
 
-    release.save(tmp_path / "release")
+    release.save(tmp_path / "release", **UNATTACKED)
     audited = dc.audit(tmp_path / "release", original=job)
     assert audited.ok, audited.problems
     assert [p.model_dump() for p in audited.promises] == [p.model_dump() for p in audit.promises]
     assert audited.readers == audit.readers
+    assert audited.singling_out == audit.singling_out == release.manifest.singling_out
     assert_same_picture(audit.picture, audited.picture)
     again = dc.attack(tmp_path / "release", original=job, attacks=asked)
     assert again.to_dict() == attacks.to_dict()
@@ -106,7 +108,7 @@ def assert_same_picture(there, here):
 def test_what_follows_from_counts_is_the_same(spark, people, tmp_path, name):
     job = Job.load(people / f"{name}.yaml")
     made = on_spark(spark, job, tmp_path / "spark", format="csv")
-    dc.publish(None, job, seed=1).save(tmp_path / "local")
+    dc.publish(None, job, seed=1).save(tmp_path / "local", **UNATTACKED)
     assert rows_of(tmp_path / "spark") == rows_of(tmp_path / "local")
     there, here = (
         json.loads((tmp_path / engine / "manifest.json").read_text())
@@ -152,7 +154,7 @@ def test_parts_keep_the_promise_at_nearly_the_same_loss(spark, people, tmp_path,
 def test_the_figures_are_those_that_a_local_measure_of_the_same_folder_finds(
     spark, people, tmp_path, monkeypatch, here
 ):
-    monkeypatch.setattr("discreet.engines.spark.spark_tables.MEASURED_HERE", here)
+    monkeypatch.setattr("discreet.addons.spark.spark_tables.MEASURED_HERE", here)
     job = Job.load(people / "buckets.yaml")
     made = on_spark(spark, job, tmp_path / "spark")
     found = dc.measure(tmp_path / "spark", original=job).to_dict()
@@ -162,6 +164,35 @@ def test_the_figures_are_those_that_a_local_measure_of_the_same_folder_finds(
         assert divergence["ratio"] == pytest.approx(found["divergence"]["ratio"], rel=1e-9)
     for figure, value in made.private["utility"].items():
         assert found[figure] == pytest.approx(value, rel=1e-9), figure
+
+
+def test_who_is_singled_out_is_counted_in_parts(spark, tmp_path, monkeypatch):
+    rng = np.random.default_rng(4)
+    pl.DataFrame(
+        {
+            "age": rng.integers(20, 60, 3000),
+            "illness": rng.choice(["a", "b", "c"], 3000),
+            "weight": rng.integers(40, 120, 3000),  # a column of the table, not a number of rows
+            "height": rng.integers(150, 200, 3000),
+            "shoe": rng.integers(35, 47, 3000),
+        }
+    ).write_csv(tmp_path / "people.csv")
+    job = Job.parse(
+        "source: {path: people.csv}\nattributes:\n"
+        "  age: {role: quasi-identifier, type: integer}\n  illness: {role: sensitive}\n"
+        "  weight: {role: unchanged}\n  height: {role: unchanged}\n  shoe: {role: unchanged}\n"
+        "requirements: [k-anonymity: {k: 20}]\nmethod: mondrian\n",
+        folder=tmp_path,
+    )
+    made = on_spark(spark, job, tmp_path / "exact")
+    found = dc.audit(tmp_path / "exact").singling_out
+    assert made.manifest.singling_out == found and found.drawn is None
+    assert found.columns["1"] == ["weight"] and found.unique["2"] > found.unique["1"] > 0
+    monkeypatch.setattr("discreet.releases.singling_out.PAIR_CELLS", 0)
+    estimated = on_spark(spark, job, tmp_path / "drawn").manifest.singling_out
+    assert estimated.drawn >= 2000 and estimated.at_most >= estimated.unique["2"]
+    audited = dc.audit(tmp_path / "drawn")
+    assert audited.ok, audited.problems
 
 
 def test_groups_have_all_numbers_once_and_in_no_order(spark, people, tmp_path):
@@ -186,7 +217,7 @@ def test_a_spark_data_frame_in_spark_data_frames_out(spark, people, tmp_path):
     release = dc.publish(frame, job, seed=2)
     assert release.audit.ok
     assert release.tables["records"].count() == release.manifest.published_rows
-    release.save(tmp_path / "release")
+    release.save(tmp_path / "release", **UNATTACKED)
     assert dc.audit(tmp_path / "release", original=job).ok
 
 
@@ -340,7 +371,7 @@ def test_text_that_tasks_cannot_cut_is_read_file_by_file(spark, people, tmp_path
 
 
 def test_a_file_that_changes_before_the_audit_is_refused(spark, people, tmp_path, monkeypatch):
-    from discreet.engines.spark import spark_tables
+    from discreet.addons.spark import spark_tables
 
     def swapped(*arguments):
         files = spark_write(*arguments)
@@ -358,7 +389,7 @@ def test_a_file_that_changes_before_the_audit_is_refused(spark, people, tmp_path
 @pytest.mark.parametrize("change", ["a row more", "another value"])
 def test_what_is_audited_is_the_file_of_the_release(spark, people, tmp_path, monkeypatch, change):
     """One CSV file is put together from what all tasks wrote; it is read again, not its parts."""
-    from discreet.engines.spark import spark_tables
+    from discreet.addons.spark import spark_tables
 
     def altered(files, folder, name, format):
         found = put_together(files, folder, name, format)
@@ -385,7 +416,7 @@ def test_what_is_audited_is_the_file_of_the_release(spark, people, tmp_path, mon
 )
 def test_orders_that_link_tables_are_refused(spark, people, tmp_path, monkeypatch, name, said):
     """The same rows in the same files, but in an order that lets a reader join them."""
-    from discreet.engines.spark import spark_tables
+    from discreet.addons.spark import spark_tables
 
     def ordered(files, folder, table, format):
         found = put_together(files, folder, table, format)
@@ -487,7 +518,7 @@ def test_spellings_of_one_number_are_one_value_on_spark(spark, tmp_path):
 def test_collapsed_tables_are_the_same(spark, encounters, tmp_path, name):
     job = Job.load(encounters / f"{name}.yaml")
     on_spark(spark, job, tmp_path / "spark", format="csv")
-    dc.publish(None, job, seed=1).save(tmp_path / "local")
+    dc.publish(None, job, seed=1).save(tmp_path / "local", **UNATTACKED)
     assert rows_of(tmp_path / "spark") == rows_of(tmp_path / "local")
     there, here = (
         json.loads((tmp_path / engine / "manifest.json").read_text())
@@ -560,6 +591,9 @@ def test_all_rows_of_persons_are_in_one_group_of_enough_persons(
     found = dc.audit(tmp_path / "spark", original=job)
     assert found.ok, found.problems
     assert not found.unproved  # the private file has the source row of every published row
+    assert found.singling_out == made.audit.singling_out
+    assert found.persons_singled_out == made.audit.persons_singled_out
+    assert made.audit.persons_singled_out.counted == len(own)
     achieved = [promise.achieved for promise in made.audit.promises]
     assert [promise.achieved for promise in found.promises] == achieved
     private = tmp_path / "spark.private.json"

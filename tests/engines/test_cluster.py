@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.engines.conftest import job_text, write_people
+from tests.saving import ACCEPTING, UNATTACKED
 
 import discreet as dc
 from discreet.job.model import Job
@@ -83,7 +84,7 @@ def cluster(java: None, tmp_path: Path) -> Iterator[tuple[str, list[subprocess.P
 def publishing(folder: Path, master: str, *settings: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "discreet", "publish", "job.yaml", "--engine", "spark", "--master",
-         master, "--format", "parquet"],
+         master, "--format", "parquet", *ACCEPTING],
         cwd=folder, env=environment("spark.discreet.rowsOfPart=3000", *settings),
         start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
@@ -122,7 +123,7 @@ def test_a_driver_that_dies_leaves_no_release(java, tmp_path):
     wait_for(tmp_path, ".release.partial-*/tables", run)
     end(run)
     assert not (tmp_path / "release").exists()
-    dc.publish(None, job).save(tmp_path / "release")
+    dc.publish(None, job).save(tmp_path / "release", **UNATTACKED)
     assert not list(tmp_path.glob(".release.*"))
 
 

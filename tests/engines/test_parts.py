@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from tests.engines.conftest import EXACT_METHODS, job_text, write_people
 
-from discreet.engines.numbering import permuted
-from discreet.engines.parts import CODED, fingerprint, in_codes, row_hashes
+from discreet.addons.spark.numbering import permuted
+from discreet.addons.spark.parts import CODED, fingerprint, in_codes, row_hashes
 from discreet.job.model import Job
 from discreet.methods.base import Task
 from discreet.methods.mondrian.cuts_from_sample import top_cuts
@@ -81,7 +81,7 @@ def test_a_cut_that_is_taken_back_leaves_its_sides_together(tmp_path):
 
 def test_text_is_exchanged_in_codes(tmp_path):
     pytest.importorskip("pyspark")
-    from discreet.engines.spark.exchange import exchange, received
+    from discreet.addons.spark.exchange import exchange, received
 
     few = pl.Series(["b", None, "", "not used"])
     coded = pl.DataFrame({"x": in_codes(few, np.array([0, 1, 2, 0])), "y": [1, 2, 3, 4]})

@@ -8,10 +8,11 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
-from discreet.engines.numbering import Numbering
-from discreet.engines.recording import recorded_groups, stage_record
+from discreet.addons.spark.numbering import Numbering
+from discreet.addons.spark.recording import recorded_groups, stage_record
 from discreet.errors import AuditError, InputError, ReleaseError
 from discreet.io.frames import code_frame
 from discreet.job.model import Job
@@ -43,7 +44,9 @@ def published(request, tmp_path):
     def publish(engine: str, text: str, folder, place: str = "release", **further):
         ledger = json.dumps({"path": str(settings.path), **further})
         job = Job.parse(f"{text}\nledger: {ledger}\n", folder=folder)
-        return publish_folder(None, job, tmp_path / place, engine=_engine(request, engine), seed=1)
+        return publish_folder(
+            None, job, tmp_path / place, engine=_engine(request, engine), seed=1, **UNATTACKED
+        )
 
     publish.settings = settings
     return publish
@@ -52,7 +55,7 @@ def published(request, tmp_path):
 def _engine(request, name: str):
     if name == "local":
         return None
-    from discreet.engines.spark.spark_engine import SparkEngine
+    from discreet.addons.spark.spark_engine import SparkEngine
 
     return SparkEngine.temporary(request.getfixturevalue("spark"))
 
@@ -136,7 +139,7 @@ def test_attacks_a_series_and_measures_go_together(published, people, tmp_path, 
     assert made.attacks is not None and made.attacks.findings
     promised = {promise.requirement: promise.holds for promise in made.manifest.promises}
     assert promised["bcf-anonymity-in-series"]
-    job = Job.parse(text, folder=tmp_path)
+    job = made.job  # with the ledger, whose settings ask for the guarantee of the series
     assert dc.audit(tmp_path / "release", original=job).ok
     measures = dc.measure(tmp_path / "release", original=job)
     assert measures.loss == pytest.approx(made.private["utility"]["loss"], rel=1e-9)

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from discreet.engines.spark.text_files import SplitCellError, TextFiles
+from discreet.addons.spark.text_files import SplitCellError, TextFiles
 from discreet.errors import InputError
 from discreet.io.source import Source
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import polars as pl
 from pydantic import TypeAdapter
 
+from discreet.hierarchies.files import rows_of_hierarchy
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.specs import AnyHierarchy
 from discreet.table.coded_table import Column
@@ -56,3 +58,12 @@ def paths(hierarchy: Hierarchy) -> list[list[str | None]]:
     return [
         [level.labels[level.node_of_leaf[v]] for level in hierarchy.levels] for v in range(values)
     ]
+
+
+def written(hierarchy: Hierarchy, values: Column, path: Path) -> None:
+    """Write the rows that a manifest has of a hierarchy as a file of a job."""
+    rows = rows_of_hierarchy(hierarchy, values)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        # Every cell is quoted: a lone empty cell and a label with a carriage return come back.
+        writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        writer.writerows(["" if cell is None else cell for cell in row] for row in rows)

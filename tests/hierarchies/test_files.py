@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
-from made_hierarchies import column, paths
+from made_hierarchies import column, paths, written
 
 from discreet.errors import HierarchyError
 from discreet.hierarchies.automatic import automatic_hierarchy
-from discreet.hierarchies.files import read_hierarchy_file, write_hierarchy_file
+from discreet.hierarchies.files import read_hierarchy_file
 from discreet.hierarchies.specs import FileHierarchy
 from discreet.table.roles import Role, ValueType
 
@@ -149,7 +149,7 @@ def test_a_trailing_delimiter_is_no_level(tmp_path: Path) -> None:
 def test_odd_labels_come_back(tmp_path: Path) -> None:
     values = column(["=1+1", 'a "b"', "c, d", "ä;ö", "line\nend", "tab\t", "日本", None])
     hierarchy = automatic_hierarchy(values)
-    write_hierarchy_file(hierarchy, values, tmp_path / "c.csv")
+    written(hierarchy, values, tmp_path / "c.csv")
     assert paths(read_hierarchy_file(values, tmp_path / "c.csv")) == paths(hierarchy)
 
 

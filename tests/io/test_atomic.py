@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import stat
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import ReleaseError
-from discreet.io.atomic import release_place, write_private
+from discreet.io.atomic import hidden_folder, release_place, write_private
 
 WRITER = """
 import sys, time
@@ -44,7 +45,11 @@ def writer(place: Path) -> Iterator[subprocess.Popen[str]]:
 
 def publish(place: Path, text: str, force: bool = False) -> None:
     with release_place(place, force) as folder:
-        (folder / "manifest.json").write_text(text)
+        (folder / "manifest.json").write_text(json.dumps({"method": text}))
+
+
+def published(place: Path) -> str:
+    return json.loads((place / "manifest.json").read_text())["method"]
 
 
 def test_it_appears_at_the_end(tmp_path: Path) -> None:
@@ -72,13 +77,13 @@ def test_what_is_there_is_refused_before_any_work(tmp_path: Path) -> None:
         release_place(tmp_path / "release"),
     ):
         pytest.fail("the block must not run")
-    assert (tmp_path / "release" / "manifest.json").read_text() == "old"
+    assert published(tmp_path / "release") == "old"
 
 
 def test_force_replaces_a_release(tmp_path: Path) -> None:
     publish(tmp_path / "release", "old")
     publish(tmp_path / "release", "new", force=True)
-    assert (tmp_path / "release" / "manifest.json").read_text() == "new"
+    assert published(tmp_path / "release") == "new"
     assert [entry.name for entry in tmp_path.iterdir()] == ["release"]
 
 
@@ -86,7 +91,7 @@ def test_force_keeps_the_old_one_until_the_end(tmp_path: Path) -> None:
     publish(tmp_path / "release", "old")
     with pytest.raises(ValueError), release_place(tmp_path / "release", force=True):
         raise ValueError
-    assert (tmp_path / "release" / "manifest.json").read_text() == "old"
+    assert published(tmp_path / "release") == "old"
 
 
 def test_force_spares_what_is_no_release(tmp_path: Path) -> None:
@@ -134,7 +139,7 @@ def test_an_old_release_that_lost_its_place_comes_back(tmp_path: Path) -> None:
     (tmp_path / "release").rename(tmp_path / ".release.replaced-0123")
     with pytest.raises(ValueError), release_place(tmp_path / "release", force=True):
         raise ValueError
-    assert (tmp_path / "release" / "manifest.json").read_text() == "old"
+    assert published(tmp_path / "release") == "old"
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs permissions that bind")
@@ -186,7 +191,7 @@ def test_an_old_release_that_lost_its_place_is_not_overwritten(tmp_path: Path) -
         release_place(tmp_path / "release"),
     ):
         pytest.fail("the block must not run")
-    assert (tmp_path / "release" / "manifest.json").read_text() == "old"
+    assert published(tmp_path / "release") == "old"
 
 
 def test_a_replaced_release_that_cannot_be_removed_is_named(tmp_path, monkeypatch) -> None:
@@ -194,4 +199,98 @@ def test_a_replaced_release_that_cannot_be_removed_is_named(tmp_path, monkeypatc
     monkeypatch.setattr("discreet.io.atomic.shutil.rmtree", lambda *_, **__: None)
     with pytest.warns(UserWarning, match=r"\.release\.replaced-.* could not be removed"):
         publish(tmp_path / "release", "new", force=True)
-    assert (tmp_path / "release" / "manifest.json").read_text() == "new"
+    assert published(tmp_path / "release") == "new"
+
+
+PRIVATE_WRITER = """
+import sys, time
+from pathlib import Path
+import discreet.io.atomic
+discreet.io.atomic.os.fsync = lambda file: (print("writing", flush=True), time.sleep(30))
+discreet.io.atomic.write_private(Path(sys.argv[1]), "a private report")
+"""
+
+
+@contextmanager
+def private_writer(place: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that is in the middle of writing a private report."""
+    command = [sys.executable, "-c", PRIVATE_WRITER, str(place)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("begun", [writer, private_writer])
+def test_the_next_run_of_any_name_clears_what_a_killed_one_left(tmp_path: Path, begun) -> None:
+    with begun(tmp_path / "first") as process:
+        process.kill()
+        process.wait(10)
+    assert len(list(tmp_path.iterdir())) == 1
+    publish(tmp_path / "second", "x")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["second"]
+
+
+@pytest.mark.parametrize("begun", [writer, private_writer])
+def test_what_a_live_run_of_another_name_writes_is_spared(tmp_path: Path, begun) -> None:
+    with begun(tmp_path / "first"):
+        (live,) = tmp_path.iterdir()
+        publish(tmp_path / "second", "x")
+        with hidden_folder(tmp_path / "third"):
+            assert live.exists()
+
+
+def test_what_another_machine_left_on_a_shared_disk_is_spared(tmp_path, monkeypatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("discreet.io.atomic.socket.gethostname", lambda: "elsewhere")
+        with writer(tmp_path / "first") as process:
+            process.kill()
+            process.wait(10)
+        (dead,) = tmp_path.iterdir()
+        publish(tmp_path / "first", "x")
+        assert dead.exists()  # as the other machine, this one has no right to it
+    for foreign in (".photo.partial-upload", ".first.partial-zz", ".x.partial-0123456789abcdef"):
+        (tmp_path / foreign).mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / ".photo.partial-upload")
+    before = {entry.name for entry in tmp_path.iterdir()} - {dead.name}
+    publish(tmp_path / "second", "x")
+    assert {entry.name for entry in tmp_path.iterdir()} == before | {"second"}
+
+
+@pytest.mark.parametrize("private", [None, {"seed": 1}])
+def test_a_release_that_a_ledger_records_is_never_replaced(tmp_path: Path, private) -> None:
+    place = tmp_path / "release"
+    with release_place(place) as folder:
+        (folder / "manifest.json").write_text('{"recorded": true}')
+    if private is not None:
+        (tmp_path / "release.private.json").write_text(json.dumps(private))
+    with pytest.raises(ReleaseError, match="a ledger records this release"):
+        publish(place, "new", force=True)
+    assert (place / "manifest.json").read_text() == '{"recorded": true}'
+
+
+def test_nor_is_one_of_an_earlier_version_or_one_that_cannot_be_read(tmp_path: Path) -> None:
+    place = tmp_path / "release"
+    publish(place, "old")
+    record = tmp_path / "release.private.json"
+    record.write_text('{"held_back": []}')
+    with pytest.raises(ReleaseError, match="a ledger records this release"):
+        publish(place, "new", force=True)
+    record.unlink()
+    (place / "manifest.json").write_text("{")
+    with pytest.raises(ReleaseError, match="cannot be read"):
+        publish(place, "new", force=True)
+
+
+def test_nor_is_one_that_is_recorded_while_another_run_writes(tmp_path: Path) -> None:
+    place = tmp_path / "release"
+    publish(place, "old")
+    with (
+        pytest.raises(ReleaseError, match="a ledger records"),
+        release_place(place, force=True) as folder,
+    ):
+        (folder / "manifest.json").write_text("{}")
+        (place / "manifest.json").write_text('{"recorded": true}')

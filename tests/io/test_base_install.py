@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 
@@ -57,7 +58,7 @@ def run(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
         requirements=[{"k-anonymity": {"k": 2}}],
         method="full-domain",
     )
-    dc.publish(frame, job).save(folder / "parquet-release", format="parquet")
+    dc.publish(frame, job).save(folder / "parquet-release", format="parquet", **UNATTACKED)
     command = [sys.executable, "-c", script, str(folder)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 
@@ -39,7 +40,7 @@ JOB = dc.Job(
         "town": {"role": "quasi-identifier", "hierarchy": "suppress"},
         "ill": {"role": "sensitive"},
         "sets": {"role": "sensitive", "multi_valued": "|"},
-        "note": {"role": "insensitive"},
+        "note": {"role": "insensitive", "allow_identifying": True},
     },
     requirements=[{"k-anonymity": {"k": 5}}],
     method={"full-domain": {"suppression": 0.05}},
@@ -158,7 +159,7 @@ def test_files_hold_published_values_alone(tmp_path, format):
         method=JOB.method,
         output=output,
     )
-    dc.publish(None, job, seed=1).save(tmp_path / "release", format=format)
+    dc.publish(None, job, seed=1).save(tmp_path / "release", format=format, **UNATTACKED)
     files = [tmp_path / "release.db", *(tmp_path / "release").iterdir()]
     assert len(files) == 4
     for file in files:

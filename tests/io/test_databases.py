@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.errors import InputError, JobError
@@ -97,14 +98,14 @@ def test_a_job_reads_a_table_or_a_query_and_writes_its_tables(url, tmp_path):
     assert dc.publish(None, table).manifest.published_rows == 8
     release = dc.publish(None, query)
     assert release.manifest.published_rows == 4
-    release.save(tmp_path / "release")
+    release.save(tmp_path / "release", **UNATTACKED)
     records = read_frame(url, Path("/"), "made_records", None)
     assert records.columns == ["zip", "ill"]
     assert records["ill"].to_list() == ["flu"] * 4
     with pytest.raises(InputError, match="'made_records' already exists"):
-        release.save(tmp_path / "again")
+        release.save(tmp_path / "again", **UNATTACKED)
     assert not (tmp_path / "again").exists()
-    release.save(tmp_path / "again", force=True)
+    release.save(tmp_path / "again", force=True, **UNATTACKED)
     for file in (tmp_path / "release").iterdir():
         assert url not in file.read_text(encoding="utf-8")
 
@@ -117,7 +118,7 @@ def test_nothing_is_written_if_the_folder_cannot_take_its_place(url, tmp_path, m
 
     monkeypatch.setattr("discreet.io.atomic._put_in_place", fail)
     with pytest.raises(dc.ReleaseError, match="No space left"):
-        made.save(tmp_path / "release")
+        made.save(tmp_path / "release", **UNATTACKED)
     database = connect(url, Path("/"))
     assert not database.has_table("records")
     database.close()
@@ -244,9 +245,18 @@ def test_errors_of_a_database_quote_no_cell(url):
         assert "22P02" in str(caught.value)
 
 
-def test_a_column_name_that_occurs_twice(url):
-    with pytest.raises(InputError, match="columns with the same name: 'zip'"):
-        read_frame(url, Path("/"), None, "SELECT zip, ill, zip FROM people")
+def test_columns_of_a_query_that_share_a_name(readable):
+    query = "SELECT zip, ill, zip, name AS zip FROM people"
+    with pytest.warns(UserWarning, match="'zip' as 'zip_2', 'zip' as 'zip_3'"):
+        found = read_frame(readable, Path("/"), None, query)
+    assert found.columns == ["zip", "ill", "zip_2", "zip_3"]
+    assert sorted(found["zip"]) == sorted(found["zip_2"]) == sorted(PEOPLE["zip"])
+    assert sorted(found["zip_3"]) == sorted(PEOPLE["name"])
+    with pytest.warns(UserWarning, match="'zip' as 'zip_2'"):
+        proposed = dc.propose(readable, query=query).text
+    assert "value for value: 'zip_2'" in proposed and "zip_2:" not in proposed
+    checked = dc.check(readable, query=query, quasi=["ill"], sensitive=["zip_3"], k=4)
+    assert checked.ok and any("'zip' as 'zip_3'" in remark for remark in checked.remarks)
 
 
 def test_unknown_tables_columns_and_databases(url, tmp_path):
@@ -383,7 +393,7 @@ def test_a_job_reads_a_duckdb_file(tmp_path, monkeypatch):
             read = job(source={"url": place, **source})
             found = dc.publish(None, read, seed=1)
             assert found.tables["records"].equals(of_frame.tables["records"])
-            found.save(tmp_path / "release", force=True)
+            found.save(tmp_path / "release", force=True, **UNATTACKED)
             assert dc.audit(tmp_path / "release").ok
     frame = read_frame(url, Path("/"), "people", None)
     assert frame.equals(PEOPLE)
@@ -404,7 +414,6 @@ def test_a_job_reads_a_duckdb_file(tmp_path, monkeypatch):
             {"query": "SELECT * REPLACE (CAST(ill AS integer) AS ill) FROM people"},
             "Arrow stream|cannot be read",
         ),
-        ({"query": "SELECT zip, zip FROM people"}, "same name: 'zip'"),
         ({"query": "SELECT zip, ill FROM people"}, "no column 'name'"),
         ({"query": "SELECT * FROM people WHERE zip = '99'"}, "no rows"),
     ],

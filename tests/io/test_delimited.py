@@ -156,7 +156,6 @@ def test_blocks_do_not_show(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ('a,b\n"x\ny",2\n1\n', "line 4: the row has 1 cell, the header 2"),
         ('a,b\n1,2\n3,"x\n5,6\n', "line 3: a quote opens a cell"),
         ('a,b\n1,2\n"x"y,6\n', "line 3: text follows the closing quote"),
-        ("a,b,a,b,c\n1,2,3,4,5\n", "same name: 'a', 'b'"),
         ("a,,c,\n1,2,3,4\n", "no name for column 2, 4"),
         ("", "the file is empty"),
         ("\n\n", "the file is empty"),
@@ -278,7 +277,8 @@ def test_a_pattern_names_the_file_that_differs(tmp_path: Path) -> None:
     other = tmp_path / "b.csv"
     source = Source(path=tmp_path / "*.csv")
     other.write_text("zip,gender\n01,m\n")
-    with pytest.raises(InputError, match=r"b\.csv: its columns .*a\.csv \(no 'sex', 'gender'\)"):
+    differing = r"b\.csv: its columns .*a\.csv \(no 'sex'; also 'gender'\)"
+    with pytest.raises(InputError, match=differing):
         column_names(source)
     other.write_text("99501,Anna Meyer\n99502,Bob\n")  # a row in place of the header
     with pytest.raises(InputError, match=r"b\.csv: its columns") as caught:

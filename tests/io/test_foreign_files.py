@@ -13,10 +13,12 @@ from pathlib import Path
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 import zstandard
 from tests.real_data import real_data
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.errors import InputError
@@ -227,8 +229,24 @@ def test_sheets_of_open_document(tmp_path: Path) -> None:
 def test_a_sheet_whose_columns_share_a_name(tmp_path: Path) -> None:
     path = tmp_path / "people.xlsx"
     write_book(path, ["age", "zip", "born", "age"], ["one"])
-    with pytest.raises(InputError, match="columns with the same name: 'age'"):
-        read(path)
+    assert list(cells(read(path))) == ["age", "zip", "born", "age_2"]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "arrows"])
+def test_a_parquet_or_arrow_file_whose_columns_share_a_name(tmp_path: Path, ending: str) -> None:
+    """Polars does not give such columns; pyarrow does, and its table is read."""
+    path = tmp_path / f"people.{ending}"
+    table = pa.table([[1, 2], ["flu", "ache"], ["a", "b"]], names=["age", "ill", "ill"])
+    if ending == "parquet":
+        pq.write_table(table, path)
+    else:
+        make = pa.ipc.new_file if ending == "arrow" else pa.ipc.new_stream
+        with make(path, table.schema) as writer:
+            writer.write_table(table)
+    with pytest.raises(InputError, match=r"columns share a name\. Give each .* with pyarrow"):
+        dc.profile(path)
+    with pytest.warns(UserWarning, match="'ill' as 'ill_2'"):
+        assert [one.name for one in dc.profile(table).columns] == ["age", "ill", "ill_2"]
 
 
 @pytest.mark.parametrize("ending", ["sav", "dta", "xpt", "xlsx", "ods", "sas7bdat", "arrow"])
@@ -335,7 +353,7 @@ def test_a_job_with_dates_of_another_format_and_a_decimal_comma(tmp_path: Path) 
     (tmp_path / "job.yaml").write_text(JOB, encoding="utf-8")
     job = dc.Job.load(tmp_path / "job.yaml")
     release = dc.publish(None, job)
-    release.save(tmp_path / "release")
+    release.save(tmp_path / "release", **UNATTACKED)
     assert sorted((tmp_path / "release" / "records.csv").read_text().split()) == [
         "1980,1.5", "1980,2", "born,pay",
     ]  # fmt: skip

@@ -14,6 +14,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from polars.testing import assert_frame_equal
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.errors import InputError
@@ -184,12 +185,12 @@ def test_times_of_any_zone_are_published(tmp_path: Path, zone, hour, format) -> 
     job = dc.Job(
         attributes={
             "age": {"role": "quasi-identifier", "hierarchy": "suppress"},
-            "seen": {"role": "sensitive"},
+            "seen": {"role": "sensitive", "allow_identifying": True},
         },
         requirements=[dc.KAnonymity(k=2)],
         method=dc.FullDomain(),
     )
-    dc.publish(frame, job).save(tmp_path / "release", format=format)
+    dc.publish(frame, job).save(tmp_path / "release", format=format, **UNATTACKED)
     assert dc.audit(tmp_path / "release").ok
 
 
@@ -202,7 +203,7 @@ def test_unusual_types_are_published_in_parquet(tmp_path: Path, dtype) -> None:
         requirements=[dc.KAnonymity(k=2)],
         method=dc.FullDomain(),
     )
-    dc.publish(frame, job).save(tmp_path / "release", format="parquet")
+    dc.publish(frame, job).save(tmp_path / "release", format="parquet", **UNATTACKED)
     assert dc.audit(tmp_path / "release").ok
 
 
@@ -242,6 +243,6 @@ def test_integers_beside_a_null_in_pandas_are_published_as_integers(tmp_path: Pa
         },
         method={"anatomy": {"l": 2}},
     )
-    folder = dc.publish(frame, job).save(tmp_path / "release")
+    folder = dc.publish(frame, job).save(tmp_path / "release", **UNATTACKED)
     published = pl.read_csv(folder / "quasi_identifiers.csv", infer_schema=False)
     assert sorted(published["a"].fill_null("")) == ["", "", "51", "55", "55", "55"]

@@ -7,6 +7,7 @@ from datetime import date
 import polars as pl
 import pytest
 from tests import naive
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.io.canonical_text import canonical_text
@@ -103,7 +104,7 @@ def test_a_spelling_of_a_suppressed_row_alone_is_not_published(tmp_path):
     asked = job({"k-anonymity": {"k": 2}}).model_copy(
         update={"method": dc.FullDomain(suppression=0.5)}
     )
-    folder = dc.publish(frame, asked).save(tmp_path / "release")
+    folder = dc.publish(frame, asked).save(tmp_path / "release", **UNATTACKED)
     rows = dc.read_release(folder)["records"]
     assert sorted(rows["pay"]) == ["70", "70", "8", "8"]
 
@@ -139,7 +140,9 @@ def test_spellings_do_not_count_for_diversity():
 def test_an_audit_counts_by_value(tmp_path):
     """A release of another tool that counted spellings does not pass."""
     frame = pl.DataFrame({"age": ["1"] * 4, "pay": ["7", "8", "7", "8"]})
-    folder = dc.publish(frame, job({"distinct-l-diversity": {"l": 2}})).save(tmp_path / "release")
+    folder = dc.publish(frame, job({"distinct-l-diversity": {"l": 2}})).save(
+        tmp_path / "release", **UNATTACKED
+    )
     records = folder / "records.csv"
     records.write_text(records.read_text().replace(",8", ",07"))
     manifest = (folder / "manifest.json").read_text()
@@ -155,7 +158,7 @@ def test_spellings_do_not_count_for_distances_and_are_published_alike(tmp_path, 
     source = tmp_path / "people.csv"
     source.write_text("age,pay\n01,7\n1,9\n1,07\n2,7.0\n2.0,9.0\n2,007\n")
     asked = job({"t-closeness": {"t": 0.0}}).model_copy(update={"source": dc.Source(path=source)})
-    folder = dc.publish(None, asked).save(tmp_path / "release", format=format)
+    folder = dc.publish(None, asked).save(tmp_path / "release", format=format, **UNATTACKED)
     rows = dc.read_release(folder)["records"]
     assert sorted(rows["age"].to_list()) == ["1"] * 3 + ["2"] * 3
     seven, nine = ("7", "9") if format == "csv" else (7.0, 9.0)

@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 from experiments.uniqueness import RECIPES, holds, sampled, trials
 
-from discreet.knowledge.uniqueness.classical import (
+from discreet.knowledge.uniqueness import (
+    SizeMixture,
+    UniquenessEstimate,
+    counted_uniqueness,
+    estimate_uniqueness,
     minimized,
     pitman,
     slid_negative_binomial,
     zayatz,
 )
-from discreet.knowledge.uniqueness.estimate import (
-    UniquenessEstimate,
-    counted_uniqueness,
-    estimate_uniqueness,
-)
-from discreet.knowledge.uniqueness.mixture import SizeMixture
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.ledger.publisher import job_of, publish_next
+from tests.saving import UNATTACKED
 
 from discreet.api.publish import publish
 from discreet.errors import ReleaseError
@@ -140,6 +141,6 @@ def test_a_release_that_does_not_know_the_last_one_is_refused(settings, tmp_path
     late = publish(table(1), job)
     publish_next(job, tmp_path)
     with pytest.raises(ReleaseError, match="in the meantime"):
-        late.save(tmp_path / "late")
+        late.save(tmp_path / "late", **UNATTACKED)
     assert require_agreement(settings, tmp_path) == 1
     assert not (tmp_path / "late").exists()

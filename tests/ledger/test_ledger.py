@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.ledger.publisher import ATTRIBUTES, job_of, publish_next, table
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.errors import InputError, JobError, ReleaseError
@@ -122,7 +123,7 @@ def test_a_published_release_is_never_replaced(settings, tmp_path):
     job = job_for(settings)
     publish_next(job, tmp_path)
     with pytest.raises(ReleaseError, match="cannot be withdrawn"):
-        dc.publish(table(2), job).save(tmp_path / "r1", force=True)
+        dc.publish(table(2), job).save(tmp_path / "r1", force=True, **UNATTACKED)
 
 
 def test_a_newer_ledger_is_refused_and_an_empty_database_is_none(settings):
@@ -133,6 +134,7 @@ def test_a_newer_ledger_is_refused_and_an_empty_database_is_none(settings):
     with pytest.raises(InputError, match="Use a newer discreet"):
         Ledger.open(settings)
     database.run("DROP TABLE discreet_ledger")
+    database.run("DROP TABLE discreet_release")
     database.close()
     with pytest.raises(InputError, match="contains no ledger"):
         Ledger.open(settings)
@@ -172,7 +174,7 @@ def test_every_grouping_method_can_be_recorded(settings, tmp_path):
         method=dc.FullDomain(),
         ledger=settings,
     )
-    dc.publish(table(1), job).save(tmp_path / "r1")
+    dc.publish(table(1), job).save(tmp_path / "r1", **UNATTACKED)
     with Ledger.open(settings) as ledger:
         assert ledger.entries()[0].method == "full-domain"
         assert ledger.verify() == []

@@ -10,10 +10,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import experiments.rivals  # noqa: F401 (registers methods that cases name)
 import polars as pl
 from tests.mass.cases import LABELS, SEPARATOR, SERIES, Case
 from tests.mass.checks import broken, broken_series
 from tests.mass.endings import BROKEN, EXCEPTION, INFEASIBLE, OWN_AUDIT, PUBLISHED, REFUSED, Ending
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.pipeline.run import make_release
@@ -71,7 +73,7 @@ def _publish(case: Case, table: dict[str, list[str]], folder: Path, place: Path)
     data = _data(case, table, folder)
     public = case.method in SERIES or case.number % 4 == 0  # else as the command line does
     release = (dc.publish if public else make_release)(data, job, seed=case.number)
-    release.save(place, format=case.format, report=case.report)
+    release.save(place, format=case.format, report=case.report, **UNATTACKED)
 
 
 def _refused(case: Case, place: Path, folder: Path) -> str:

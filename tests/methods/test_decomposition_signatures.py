@@ -6,8 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.methods.decomposition import bucket_index
-from discreet.methods.decomposition.bucket_index import sign_rows
+from discreet.methods.decomposition.group_forming import sign_rows
 from discreet.table.coded_table import Column
 from discreet.table.roles import Role, ValueType
 
@@ -17,17 +16,14 @@ def column(name, codes, values):
     return Column(name, Role.SENSITIVE, ValueType.TEXT, codes.astype(np.int32), texts, texts)
 
 
-@pytest.mark.parametrize("direct", [1, 40, 1 << 20])
 @pytest.mark.parametrize("seed", range(5))
-def test_signatures_as_counted_row_by_row(monkeypatch, seed, direct):
-    monkeypatch.setattr(bucket_index, "DIRECT_KEYS", direct)
-    monkeypatch.setattr(bucket_index, "ROWS_AT_ONCE", 7)
+def test_signatures_as_counted_row_by_row(seed):
     rng = np.random.default_rng(seed)
     bucket, first, second = (
         column(name, rng.integers(0, most, 300), values)
         for name, most, values in (("b", 4, 5), ("c", 3, 3), ("d", 6, 9))  # not all values occur
     )
-    found, indexed = sign_rows(bucket, [first, second])
+    found, indexed = sign_rows(bucket.codes, 5, [first, second], np.arange(300))
     assert indexed == 2
     rows = list(zip(bucket.codes, first.codes, second.codes, strict=True))
     count = Counter(rows)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.api.audit import audit
@@ -98,15 +98,17 @@ def test_parameters_that_exclude_each_other():
         dc.Job.parse("attributes: {}\nmethod: {local-recoding: {ranges: true, cells: levels}}")
 
 
-def test_seconds_are_an_effort():
-    table = frame(list(range(40)), list("ab" * 20), list("xyzw" * 10))
-    release = dc.publish(table, job(effort=0.2))
-    assert release.private["method"]["lower_bound"] <= release.private["method"]["loss"]
+@pytest.mark.parametrize(
+    ("effort", "passes"),
+    [("quick", 1), ("good", 4), ("best", 8), (0.2, 1), (5, 5), (3600, 16)],
+)
+def test_an_effort_is_a_number_of_passes(effort, passes):
+    assert dc.LocalRecoding(effort=effort).passes == passes
 
 
 def test_the_example_publishes_and_passes_its_audit(tmp_path):
     path = ROOT / "examples" / "local-recoding" / "job.yaml"
-    make_release(None, dc.Job.load(path), seed=1).save(tmp_path / "release")
+    make_release(None, dc.Job.load(path), seed=1).save(tmp_path / "release", **UNATTACKED)
     assert audit(tmp_path / "release", original=path).ok
 
 
@@ -117,81 +119,46 @@ def scattered(rows=400):
     return frame(size.tolist(), q.tolist(), rng.choice(list("xyz"), rows).tolist())
 
 
-def test_ceilings_of_a_large_table_rise_from_the_one_up_to_which_all_candidates_fit(monkeypatch):
-    from discreet.methods.local_recoding import blocks, local_recoding, rounds
+def test_ceilings_rise_from_the_one_up_to_which_all_candidates_fit(monkeypatch):
+    from discreet.methods.local_recoding import candidates, greedy
 
-    monkeypatch.setattr(blocks, "BLOCK", 100)
-    monkeypatch.setattr(rounds, "FEW_LEFT", 0)
-    few = dataclasses.replace(local_recoding.PLANS["quick"], pairs=300)
-    monkeypatch.setitem(local_recoding.PLANS, "quick", few)
+    monkeypatch.setattr(greedy, "BLOCK", 100)
+    monkeypatch.setattr(greedy, "FEW", 0)
+    monkeypatch.setattr(candidates, "MOST_PAIRS", 300)
     opened = []
-    find = rounds.find_candidates
+    find = greedy.find_candidates
 
-    def spy(space, needs, ceiling, limit):
-        found = find(space, needs, ceiling, limit)
+    def spy(space, needs, ceiling):
+        found = find(space, needs, ceiling)
         opened.append((len(space.rows), found.ceiling))
         return found
 
-    monkeypatch.setattr(rounds, "find_candidates", spy)
+    monkeypatch.setattr(greedy, "find_candidates", spy)
     release = dc.publish(scattered(), job([{"k-anonymity": {"k": 4}}]))
-    (of_block, first), (whole, fitting), *later = opened
-    assert of_block <= 100 < whole
-    assert fitting == first < rounds.FIRST_CEILING
+    (whole, fitting), *later = opened
+    assert whole > 100
+    assert fitting < greedy.FIRST_CEILING
     assert all(units <= 100 for units, _ in later)
-    ceilings = list(dict.fromkeys(ceiling for _, ceiling in later))
-    assert ceilings == sorted(ceilings)
-    assert ceilings[0] == fitting / rounds.LOWERED
     facts = release.private["method"]
     assert 0 < facts["lower_bound"] <= facts["loss"]
 
 
-def test_the_last_rows_of_a_large_table_join_the_nearest_groups(monkeypatch):
-    from discreet.methods.local_recoding import blocks, rounds
+@pytest.mark.parametrize("effort", ["quick", "good", 3])
+def test_tables_of_several_blocks_meet_their_requirements_at_every_effort(
+    effort, monkeypatch, tmp_path
+):
+    from discreet.methods.local_recoding import greedy
 
-    monkeypatch.setattr(blocks, "BLOCK", 100)
-    monkeypatch.setattr(rounds, "FEW_LEFT", 0.1)
-    asked = job([{"k-anonymity": {"k": 4}}, {"distinct-l-diversity": {"l": 2}}])
-    joined = dc.publish(scattered(), asked)
-    monkeypatch.setattr(rounds, "FEW_LEFT", 0)
-    alone = dc.publish(scattered(), asked)
-    assert joined.private["method"]["loss"] < alone.private["method"]["loss"]
-
-
-@pytest.mark.parametrize("effort", ["quick", "good", 0.3])
-def test_large_tables_meet_their_requirements_at_every_effort(effort, monkeypatch, tmp_path):
-    from discreet.methods.local_recoding import blocks, local_recoding
-
-    monkeypatch.setattr(blocks, "BLOCK", 100)
-    monkeypatch.setattr(local_recoding, "BLOCK", 100)
+    monkeypatch.setattr(greedy, "BLOCK", 100)
     asked = [{"k-anonymity": {"k": 4}}, {"entropy-l-diversity": {"l": 2}}]
-    dc.publish(scattered(300), job(asked, effort=effort)).save(tmp_path / "release")
+    dc.publish(scattered(300), job(asked, effort=effort)).save(tmp_path / "release", **UNATTACKED)
     assert audit(tmp_path / "release").ok
 
 
-def test_units_of_a_large_table_are_numbered_by_their_first_two_ranks(monkeypatch):
-    from discreet.methods.local_recoding import blocks
-    from discreet.methods.local_recoding.local_recoding import Recoding
-
-    made = []
-    start = Recoding.__init__
-
-    def spy(self, task, method):
-        start(self, task, method)
-        made.append(self)
-
-    monkeypatch.setattr(Recoding, "__init__", spy)
-    asked = job([{"k-anonymity": {"k": 3}}, {"distinct-l-diversity": {"l": 2}}], ranges=True)
-    for most in (blocks.BLOCK, 4):
-        monkeypatch.setattr(blocks, "BLOCK", most)
-        dc.publish(scattered(), asked, seed=1)
-    one, other = made
-    assert not np.array_equal(one.units.first_row, other.units.first_row)
-    first, second = other.space.rank.T[:2]
-    assert (np.diff(first * int(other.space.values[1]) + second) >= 0).all()
-    for recoding in made:  # each unit has its rows, ranks and values
-        of_row = recoding.units.class_of_row
-        assert (recoding.space.rank[of_row] == one.space.rank[one.units.class_of_row]).all()
-        assert (of_row[recoding.units.first_row] == np.arange(recoding.units.count)).all()
-        assert (recoding.space.rows == np.bincount(of_row)).all()
-        needed, wanted = recoding.promises.needs.value, one.promises.needs.value
-        assert (needed[of_row] == wanted[one.units.class_of_row]).all()
+def test_more_passes_lose_no_more():
+    asked = [{"k-anonymity": {"k": 4}}]
+    losses = [
+        dc.publish(scattered(), job(asked, effort=effort)).private["method"]["loss"]
+        for effort in (1, 4, 16)
+    ]
+    assert losses == sorted(losses, reverse=True)

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles.test_full_domain import column, groupings, hierarchy
 
-from discreet.methods.local_recoding.blocks import cut
 from discreet.methods.local_recoding.hulls import (
     Space,
     build_space,
@@ -21,9 +20,8 @@ from discreet.methods.local_recoding.hulls import (
     rank_by_value,
 )
 from discreet.methods.local_recoding.nearest_groups import (
-    LEAF,
     _cut_all,
-    middle_of,
+    join_nearest,
     nearest_of_all,
 )
 from discreet.methods.local_recoding.unit_groups import UnitGrouping
@@ -84,53 +82,49 @@ def adds(made: UnitGrouping, one: int, other: int) -> float:
 
 
 @settings(max_examples=60, deadline=None)
-@given(grouped())
-def test_every_node_of_a_tree_is_cut_as_a_block_is(made):
-    middle = middle_of(made.low, made.high)
-    alike = np.ones(made.count, np.int64)
-    wanted = np.arange(made.count, dtype=np.int32)
-    nodes: list[list[int]] = []
-
-    def cut_node(begin: int, end: int) -> None:
-        nodes.append([begin, end, -1])
-        if end - begin > LEAF:
-            own, number = wanted[begin:end], len(nodes) - 1
-            place = begin + (cut(made.space, middle, alike, own, 1) or len(own) // 2)
-            cut_node(begin, place)
-            nodes[number][2] = len(nodes)
-            cut_node(place, end)
-
-    cut_node(0, made.count)
-    order = np.arange(made.count, dtype=np.int32)
-    assert np.stack(_cut_all(made.space, middle, order), axis=1).tolist() == nodes
-    assert (order == wanted).all()
-
-
-@settings(max_examples=60, deadline=None)
-@given(grouped(), st.integers(1, 40))
-def test_a_block_is_cut_where_the_most_expensive_attribute_allows_the_most_even_cut(made, least):
+@given(grouped(), st.integers(1, 60))
+def test_blocks_are_cut_evenly_in_the_most_expensive_attribute(made, most):
     space = made.space
-    items = np.arange(len(space.rows), dtype=np.int32)
-    place = cut(space, space.rank, space.rows, items, least)
-    assert sorted(items) == list(range(len(space.rows)))
-    total, cuts = int(space.rows.sum()), []
-    for j in range(space.rank.shape[1]):
-        rank = space.rank[:, j]
-        low, high = int(rank.min()), int(rank.max())
-        cost, levels = cell_cost.function(space, j, low, high), int(space.levels[j])
-        tables = space.first[j] + np.arange(levels) * space.values[j]
-        inside = [base for base in tables if space.node[base + low] != space.node[base + high]]
-        child = space.node[inside[-1] + rank] if inside else rank
-        for value in range(low, high):  # between this rank and the next that occurs
-            left = rank <= value
-            before = int(space.rows[left].sum())
-            if set(child[left]) & set(child[~left]) or min(before, total - before) < least:
-                continue
-            cuts.append((-cost, j, abs(2 * before - total), before, int(left.sum())))
-    assert place == (min(cuts)[-1] if cuts else 0)
-    if cuts:
-        rank = space.rank[items, min(cuts)[1]]
-        assert (np.diff(rank) >= 0).all()
+    order = np.arange(len(space.rank), dtype=np.int32)
+    nodes = list(
+        zip(*(ends.tolist() for ends in _cut_all(space, space.rank, order, most)), strict=True)
+    )
+    assert sorted(order) == list(range(len(order)))
+    assert nodes[0][:2] == (0, len(order))
+    for number, (begin, end, second) in enumerate(nodes):
+        if second < 0:
+            assert end - begin <= most
+            continue
+        assert nodes[number + 1][:2] == (begin, nodes[second][0])
+        assert nodes[second][1] == end
+        ranks = space.rank[order[begin:end]]
+        place = nodes[second][0] - begin
+        assert place in even_cuts(space, ranks)
+
+
+def even_cuts(space: Space, ranks: np.ndarray) -> set[int]:
+    """Where to cut units in the most expensive attribute, as near to the middle as possible."""
+    costs = [
+        cell_cost.function(space, j, ranks[:, j].min(), ranks[:, j].max())
+        if ranks[:, j].min() < ranks[:, j].max()
+        else -1.0
+        for j in range(ranks.shape[1])
+    ]
+    j = int(np.argmax(costs))
+    rank = ranks[:, j]
+    low, high = int(rank.min()), int(rank.max())
+    tables = space.first[j] + np.arange(int(space.levels[j])) * space.values[j]
+    inside = [base for base in tables if space.node[base + low] != space.node[base + high]]
+    child = space.node[inside[-1] + rank] if inside else rank
+    before = [
+        int((rank <= value).sum())
+        for value in range(low, high)
+        if not set(child[rank <= value]) & set(child[rank > value])
+    ]
+    if not before:
+        return {len(rank) // 2}
+    nearest = min(abs(2 * place - len(rank)) for place in before)
+    return {place for place in before if abs(2 * place - len(rank)) == nearest}
 
 
 @settings(max_examples=60, deadline=None)
@@ -147,19 +141,24 @@ def test_the_tree_finds_what_comparing_all_finds(made, wanted):
 
 
 @settings(max_examples=60, deadline=None)
-@given(grouped(), st.integers(0, 2**32 - 1))
-def test_hulls_of_unchanged_groups_are_kept(made, seed):
+@given(grouped(), st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_remaining_rows_join_or_borrow_and_every_row_stays(made, least, seed):
+    large = made.size >= least
+    if not large.any():
+        return
     rng = np.random.default_rng(seed)
-    unit, group, rows = made.unit.copy(), made.group_of_piece, made.rows.copy()
-    changed = np.zeros(made.count, bool)
-    moved = rng.random(len(unit)) < rng.random()
-    target = rng.integers(0, made.count, len(unit))
-    changed[group[moved]] = changed[target[moved]] = True
-    pieces = unit, np.where(moved, target, group), rows
-    again = UnitGrouping.of(made.space, *pieces, before=made, changed=changed)
-    anew = UnitGrouping.of(made.space, *pieces)
-    for name in ("start", "unit", "rows", "size", "cost", "low", "high"):
-        assert np.array_equal(getattr(again, name), getattr(anew, name)), name
+    kept = large & (rng.random(made.count) < 0.8)
+    kept[np.argmax(made.size)] = True
+    piece = kept[made.group_of_piece]
+    groups = UnitGrouping.of(
+        made.space, made.unit[piece], made.group_of_piece[piece], made.rows[piece]
+    )
+    units = len(made.space.rows)
+    remaining = made.space.rows - np.bincount(groups.unit, groups.rows, units).astype(np.int64)
+    if remaining.any():
+        joined = join_nearest(groups, remaining, least)
+        assert joined.size.min() >= least
+        assert (np.bincount(joined.unit, joined.rows, units) == made.space.rows).all()
 
 
 def many_groups(count: int, seed: int = 0) -> UnitGrouping:

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.api.audit import audit
@@ -51,7 +52,7 @@ def test_wide_tables_are_clustered_and_pass_their_audit(parameters, monkeypatch,
         local_recoding, "cluster_classes", lambda *given: called.append(1) or cluster(*given)
     )
     release = publish(survey(), "local-recoding", **parameters)
-    release.save(tmp_path / "release")
+    release.save(tmp_path / "release", **UNATTACKED)
     assert audit(tmp_path / "release").ok
     assert called
     facts = release.private["method"]

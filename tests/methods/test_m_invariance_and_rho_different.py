@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from tests.saving import UNATTACKED
 from tests.tables import coded_table
 
 import discreet as dc
@@ -251,7 +252,7 @@ def test_counterfeits_make_no_group_larger_and_other_requirements_are_judged_fir
     asked = made.model_copy(update={"requirements": (dc.KAnonymity(k=2),)})
     people = frame(["flu", "gout"] * 3)
     first = dc.publish(people, asked)
-    first.save(tmp_path / "r1")
+    first.save(tmp_path / "r1", **UNATTACKED)
     assert first.audit.promises[0].achieved == {"k": 2}
     gone = people.filter(pl.col("ill") == "flu")  # each is left alone with a counterfeit
     with pytest.raises(dc.InfeasibleError, match="do not meet all requirements of the job") as told:
@@ -266,10 +267,10 @@ def test_missing_values_dates_and_unicode(job, tmp_path):
     cells = [*days, None] * 4
     made = job(dc.MInvariance(m=3))
     first = dc.publish(frame(cells), made)
-    first.save(tmp_path / "ä r1")
+    first.save(tmp_path / "ä r1", **UNATTACKED)
     later = frame(cells).filter(pl.col("ill").is_not_null() & (pl.col("ill") != days[0]))
     second = dc.publish(later, made)  # counterfeits with values that the table no longer has
-    place = second.save(tmp_path / "r2")
+    place = second.save(tmp_path / "r2", **UNATTACKED)
     assert second.manifest.method.counterfeits > 0
     assert dc.audit(place).ok
     assert dc.measure(second, original=None).structure.classes > 0
@@ -277,9 +278,9 @@ def test_missing_values_dates_and_unicode(job, tmp_path):
 
 def test_numbers_stay_numbers_where_counterfeits_bring_values_back(job, tmp_path):
     made = job(dc.MInvariance(m=2), ill={"role": "sensitive", "type": "integer"})
-    dc.publish(frame([1, 2, 10, 20] * 3), made).save(tmp_path / "r1")
+    dc.publish(frame([1, 2, 10, 20] * 3), made).save(tmp_path / "r1", **UNATTACKED)
     second = dc.publish(frame([1, 2, 10, 20] * 3).filter(pl.col("ill") < 10), made)
-    second.save(tmp_path / "r2", format="parquet")
+    second.save(tmp_path / "r2", format="parquet", **UNATTACKED)
     published = pl.read_parquet(tmp_path / "r2" / "sensitive.parquet")
     assert published["ill"].dtype == pl.Int64
     assert dc.audit(tmp_path / "r2").ok
@@ -295,7 +296,9 @@ def test_two_sensitive_attributes_are_refused(job):
 
 def test_a_survivor_s_unheard_of_value_is_refused(job, tmp_path):
     made = job(dc.RhoDifferent(rho=0.5))
-    dc.publish(frame(["flu", "gout", "ulcer", "mumps"] * 2), made).save(tmp_path / "r1")
+    dc.publish(frame(["flu", "gout", "ulcer", "mumps"] * 2), made).save(
+        tmp_path / "r1", **UNATTACKED
+    )
     with pytest.raises(dc.InputError, match="1 rows have a value outside the domain") as caught:
         dc.publish(frame(["unheard", "gout", "ulcer", "mumps"] * 1), made)
     assert "unheard" not in str(caught.value)
@@ -303,7 +306,7 @@ def test_a_survivor_s_unheard_of_value_is_refused(job, tmp_path):
 
 def test_a_survivor_s_value_that_no_reader_can_know_of_is_refused(job, tmp_path):
     dc.publish(frame(["flu", "gout", "ulcer", "mumps"] * 2), job(dc.Anatomy(l=4))).save(
-        tmp_path / "r1"
+        tmp_path / "r1", **UNATTACKED
     )
     table = frame(["unheard", "gout", "ulcer", "mumps"])
     with pytest.raises(dc.InputError, match="1 published records now have") as caught:
@@ -334,12 +337,12 @@ def test_a_domain_that_grows_breaks_no_earlier_release(growing, tmp_path):
     job, method, odds, tables = growing
     made = job(method)
     for number, table in enumerate(tables[:2]):
-        dc.publish(table_of(table), made, seed=1).save(tmp_path / f"r{number}")
+        dc.publish(table_of(table), made, seed=1).save(tmp_path / f"r{number}", **UNATTACKED)
     with pytest.raises(dc.InputError, match="20 rows have a value outside the domain") as caught:
         dc.publish(table_of(tables[2]), made, seed=1)
     assert "g1" not in str(caught.value)
     known = {person: value if value in "ac" else "b" for person, value in tables[2].items()}
-    dc.publish(table_of(known), made, seed=1).save(tmp_path / "r2")
+    dc.publish(table_of(known), made, seed=1).save(tmp_path / "r2", **UNATTACKED)
     with dc.Ledger.open(made.ledger) as ledger:
         found = dc.audit_series(ledger=ledger, correlation=odds)
     assert found.ok
@@ -352,7 +355,7 @@ def test_a_declared_domain_holds_values_that_come_later(growing, tmp_path):
     made = job(method.model_copy(update={"domain": declared}))
     for number, table in enumerate(tables):
         release = dc.publish(table_of(table), made, seed=1)
-        place = release.save(tmp_path / f"r{number}")
+        place = release.save(tmp_path / f"r{number}", **UNATTACKED)
         assert release.manifest.method.parameters["domain"] == list(declared)
     with dc.Ledger.open(made.ledger) as ledger:
         found = dc.audit_series(ledger=ledger, correlation=odds)
@@ -370,13 +373,13 @@ def test_the_series_is_judged_before_a_release_appears(growing, tmp_path, monkey
     job, method, _, tables = growing
     made = job(method)
     for number, table in enumerate(tables[:2]):
-        dc.publish(table_of(table), made, seed=1).save(tmp_path / f"r{number}")
+        dc.publish(table_of(table), made, seed=1).save(tmp_path / f"r{number}", **UNATTACKED)
     with pytest.raises(dc.AuditError, match="believes with more than 0.5: up to 0.765"):
         dc.publish(table_of(tables[2]), made, seed=1)
     with dc.Ledger.open(made.ledger) as ledger:
         release = make_release(table_of(tables[2]), made, seed=1, ledger=ledger)
     with pytest.raises(dc.AuditError, match="up to 0.765"):
-        release.save(tmp_path / "r2")
+        release.save(tmp_path / "r2", **UNATTACKED)
     assert not (tmp_path / "r2").exists()
     with dc.Ledger.open(made.ledger) as ledger:
         assert len(ledger.entries()) == 2
@@ -384,7 +387,7 @@ def test_the_series_is_judged_before_a_release_appears(growing, tmp_path, monkey
 
 def test_the_terms_of_a_series_stay(growing, tmp_path):
     job, method, odds, tables = growing
-    dc.publish(table_of(tables[0]), job(method)).save(tmp_path / "r0")
+    dc.publish(table_of(tables[0]), job(method)).save(tmp_path / "r0", **UNATTACKED)
     for change, message in (
         ({"rho": 0.6}, "Use at most 0.5"),
         ({"unstated": "stay"}, "Use 'spread'"),
@@ -410,7 +413,7 @@ def test_the_terms_of_a_series_stay(growing, tmp_path):
 
 def test_another_method_cannot_break_m_invariance_of_the_series(job, tmp_path):
     values = ["flu", "gout", "ulcer", "mumps"] * 4
-    dc.publish(frame(values), job(dc.MInvariance(m=2)), seed=1).save(tmp_path / "r1")
+    dc.publish(frame(values), job(dc.MInvariance(m=2)), seed=1).save(tmp_path / "r1", **UNATTACKED)
     with pytest.raises(dc.AuditError, match="only some values are new"):
         dc.publish(frame(values[::-1]), job(dc.Anatomy(l=3)), seed=1)
 
@@ -422,7 +425,7 @@ def test_one_folder_does_not_prove_the_series(job, tmp_path):
         made = job(method).model_copy(update={"ledger": ledger})
         release = dc.publish(frame(["flu", "gout", "ulcer", "mumps"] * 2), made)
         assert [promise.holds for promise in release.audit.promises] == [True, True]
-        place = release.save(tmp_path / f"r{number}")
+        place = release.save(tmp_path / f"r{number}", **UNATTACKED)
         assert [promise.holds for promise in Manifest.load(place).promises] == [True, True]
         found = dc.audit(place)
         assert found.ok
@@ -430,7 +433,6 @@ def test_one_folder_does_not_prove_the_series(job, tmp_path):
         (unproved,) = found.unproved
         assert unproved.requirement == f"{method.name}-in-series"
         assert "--ledger" in unproved.unproved
-        alone, series = (promise.to_requirement().sentence() for promise in found.promises)
-        assert alone.startswith("In this release, ")
-        assert "earlier" not in alone
-        assert "all earlier ones" in series
+        alone, series = (promise.to_requirement().stated() for promise in found.promises)
+        assert alone.id.startswith(f"{method.name}.")
+        assert series.id == f"{method.name}-in-series"

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.real_data import real_data
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.io.knowledge import KnowledgeSource, read_knowledge
@@ -130,7 +131,7 @@ def test_the_example_publishes(tmp_path):
     shutil.copytree(EXAMPLE, tmp_path / "example")
     job = dc.Job.load(tmp_path / "example" / "job.yaml")
     release = dc.publish(None, job, seed=1)
-    release.save(tmp_path / "release")
+    release.save(tmp_path / "release", **UNATTACKED)
     assert dc.audit(tmp_path / "release", knowledge=tmp_path / "example" / "diseases.csv").ok
     measured = dc.measure(tmp_path / "release", original=job, queries=50).to_dict(private=True)
     symptoms = measured["terms"]["symptoms"]

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from tests.attacks.handmade import Handmade
 
 import discreet as dc
-from discreet.attacks.inference.permanents import matching_beliefs
-from discreet.hierarchies import cell_splits, covering_classes
+from discreet.hierarchies import covering_classes
 from discreet.hierarchies.coverage import Coverage
 from discreet.hierarchies.covering_classes import fitting_groups
-from discreet.releases import placement as placing
-from discreet.releases.placement import EXACT, expected_places, weigh
+from discreet.releases.worlds import placement as placing
+from discreet.releases.worlds.permanents import matching_beliefs
+from discreet.releases.worlds.placement import EXACT, expected_places, weigh
 
 SETTINGS = settings(max_examples=40, deadline=None)
 
@@ -136,8 +136,8 @@ def test_the_groups_that_people_fit_are_those_whose_cells_all_cover_them(data):
             (covering_classes, "FEW", 0),
             (covering_classes, "KINDS_AT_ONCE", 2),
             (covering_classes, "GROUPS_AT_ONCE", 2),
-            (cell_splits, "PART_COST", 0),
-            (cell_splits, "FEW_VALUES", 0),
+            (covering_classes, "PART_COST", 0),
+            (covering_classes, "FEW_VALUES", 0),
         )
     ]
     with ExitStack() as stack:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive_series import assignments
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.attacks.series.correspondences import correspondences
@@ -67,14 +68,19 @@ def test_excluded_rows_are_rows_that_earlier_people_own_in_every_world(seed):
         for rows, groups in [matched_rows(releases, name)] if groups == 2
     ]  # fmt: skip
     assert found.returning == min(expected, default=None)
+    before = {name: group for group in releases[0] for name in group[0]}
     arriving = [later[name] for name in later.keys() - earlier]
-    if not arriving:
+    leaving = [before[name] for name in earlier - later.keys()]
+    if not arriving and not leaving:
         assert found.arriving is None
         return
     truly_left = [
-        len(values) - sum(owned_rows(releases, people).values()) for people, values in arriving
+        len(values) - sum(owned_rows(order, people).values())
+        for order, groups in ((releases, arriving), (releases[::-1], leaving))
+        for people, values in groups
     ]
-    assert min(truly_left) <= found.arriving <= max(len(values) for _, values in arriving)
+    largest = max(len(values) for _, values in arriving + leaving)
+    assert min(truly_left) <= found.arriving <= largest
 
 
 def test_a_newcomer_among_rows_that_must_be_old():
@@ -115,13 +121,13 @@ def test_a_release_that_breaks_bcf_anonymity_never_appears(tmp_path):
     first = frame({"u": "a", "v": "b", "w": "c"})
     second = frame({"u": "a", "x": "d", "y": "e"})
     job = series_job(tmp_path, {"anatomy": {"l": 3}}, 2)
-    dc.publish(first, job, seed=1).save(tmp_path / "r1", report=False)
+    dc.publish(first, job, seed=1).save(tmp_path / "r1", report=False, **UNATTACKED)
     with pytest.raises(dc.AuditError, match="fewer than 2 rows for 1 records, down to 1"):
-        dc.publish(second, job, seed=1).save(tmp_path / "r2", report=False)
+        dc.publish(second, job, seed=1).save(tmp_path / "r2", report=False, **UNATTACKED)
     assert not (tmp_path / "r2").exists()
     later = series_job(tmp_path, {"anatomy": {"l": 3}}, None)  # the series has the guarantee
     with pytest.raises(dc.AuditError, match="BCF-anonymity of the series"):
-        dc.publish(second, later, seed=1).save(tmp_path / "r2", report=False)
+        dc.publish(second, later, seed=1).save(tmp_path / "r2", report=False, **UNATTACKED)
 
 
 def test_bcf_anonymity_is_stated_and_audited_with_the_series(tmp_path):
@@ -129,7 +135,7 @@ def test_bcf_anonymity_is_stated_and_audited_with_the_series(tmp_path):
     people = {name: "abcd"[at % 4] for at, name in enumerate("abcdefghijkl")}
     for number in range(2):
         release = dc.publish(frame(people), job, seed=number)
-        release.save(tmp_path / f"r{number}", report=False)
+        release.save(tmp_path / f"r{number}", report=False, **UNATTACKED)
         people = {**dict(list(people.items())[2:]), "x": "a", "y": "b"}
     stated = {promise.requirement: promise for promise in release.manifest.promises}
     assert stated["bcf-anonymity-in-series"].parameters == {"k": 3}

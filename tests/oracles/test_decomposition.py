@@ -13,26 +13,25 @@ from tests.tables import coded_column, coded_table
 
 import discreet as dc
 from discreet.methods.base import Task
-from discreet.methods.decomposition.bucket_groups import largest_groups
+from discreet.methods.decomposition.group_forming import (
+    form_groups,
+    join_residual_rows,
+    largest_groups,
+)
 from discreet.methods.decomposition.group_merging import SignatureGroups
-from discreet.methods.decomposition.linkable_noise import add_linkable_noise
-from discreet.methods.decomposition.nearby_groups import form_groups
-from discreet.methods.decomposition.noise import index_sensitive
+from discreet.methods.decomposition.noise import add_linkable_noise, index_sensitive
 from discreet.methods.decomposition.noise_support import without_assignment
-from discreet.methods.decomposition.residual_rows import join_residual_rows
 from discreet.methods.decomposition.targets import find_targets
-from discreet.releases.kinds.decomposed.link_readers import (
+from discreet.releases.kinds.decomposed import PrimaryCounts, counts_agree
+from discreet.releases.worlds.readers import (
+    kept_values,
     link_through_sensitive_table,
     matched_values,
+    struck_values,
 )
-from discreet.releases.kinds.decomposed.primary_counts import PrimaryCounts, counts_agree
-from discreet.releases.kinds.decomposed.sensitive_sets import (
+from discreet.releases.worlds.sensitive_sets import (
     index_signatures,
     read_sets,
-)
-from discreet.releases.kinds.decomposed.supported_sets import (
-    kept_values,
-    struck_values,
 )
 from discreet.table.assignments import World, possible_rows
 from discreet.table.coded_table import CodedTable

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.attacks.algorithm_aware.downcoding import CELLS, ROWS
+from discreet.attacks.downcoding import CELLS, ROWS
 
 TREE = {"*": {"v": ["a", "b"], "w": ["d", "e"], "u": ["c", "f", "g"]}}
 ABOVE = {leaf: (node, "*") for node, leaves in TREE["*"].items() for leaf in leaves}

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.pipeline.run import make_release
-from discreet.releases.kinds.bucketized.implied import implied_buckets
-from discreet.releases.kinds.decomposed.implied import read_decomposed
+from discreet.releases.kinds.bucketized import BucketizedKind
+from discreet.releases.kinds.implied_sets import read_decomposed
 from discreet.utility.divergence import kl_divergence
 from discreet.utility.implied import QueryBatch
 
@@ -55,9 +55,7 @@ def divergence(original: Counter, release: dict) -> float:
 def test_anatomy(rows):
     release = release_of(rows, "anatomy", ["s"])
     tables = release.coded_tables()
-    implied = implied_buckets(
-        release.task.table, tables["quasi_identifiers"], tables["sensitive"], 0
-    )
+    implied = BucketizedKind().implied(release.task.table, tables, release.task, release.manifest)
     people = release.tables["quasi_identifiers"].rows(named=True)
     size = Counter(person["group"] for person in people)
     mass: dict = defaultdict(float)

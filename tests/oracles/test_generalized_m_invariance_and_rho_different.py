@@ -17,9 +17,10 @@ from tests.properties.test_publish_m_invariance_and_rho_different import (
     make_job,
     population,
 )
+from tests.saving import UNATTACKED
 
 import discreet as dc
-from discreet.releases.kinds.generalized_buckets.kind import GeneralizedBucketsKind
+from discreet.releases.kinds.generalized_buckets import GeneralizedBucketsKind
 
 
 def groups_of(folder: Path):
@@ -77,7 +78,7 @@ def test_no_placement_that_keeps_signatures_believes_more_than_one_in_m(tmp_path
             release = dc.publish(frame_of(people), job, seed=seed)
         except dc.InfeasibleError:
             return
-        place = release.save(folder / f"r{number}", report=False)
+        place = release.save(folder / f"r{number}", report=False, **UNATTACKED)
         assert dc.audit(place).ok
         gone = release.manifest.suppressed_rows
         releases.append((people, gone, groups_of(place)))
@@ -113,7 +114,7 @@ def test_rho_different_with_cells_of_groups_keeps_the_whole_series(tmp_path_fact
             release = dc.publish(frame_of(people), job, seed=seed)
         except dc.InfeasibleError:
             return
-        place = release.save(folder / f"r{number}", report=False)
+        place = release.save(folder / f"r{number}", report=False, **UNATTACKED)
         groups = groups_of(place)
         assert all(max(Counter(v).values()) <= rho * len(v) for *_, v in groups.values())
         held_back = release.manifest.suppressed_rows
@@ -126,7 +127,7 @@ def test_rho_different_with_cells_of_groups_keeps_the_whole_series(tmp_path_fact
 def test_a_table_of_persons_does_not_place_people_in_generalized_groups(tmp_path):
     job = make_job(tmp_path, dc.MInvariance(m=2, publish="generalized"))
     release = dc.publish(frame_of({20: "a", 25: "b", 30: "a", 35: "b"}), job, seed=0)
-    place = release.save(tmp_path / "r", report=False)
+    place = release.save(tmp_path / "r", report=False, **UNATTACKED)
     persons = tmp_path / "persons.csv"
     persons.write_text("release,person,age\n1,Bob,20\n")
     with pytest.raises(dc.InputError, match="with its ledger"):

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.pipeline.run import make_release
@@ -32,7 +33,7 @@ def job_for(k, m, **more):
         attributes={
             "items": {"role": "quasi-sensitive", "multi_valued": " "},
             "age": {"role": "quasi-identifier", "hierarchy": "suppress"},
-            "row": {"role": "insensitive"},
+            "row": {"role": "insensitive", "allow_identifying": True},
         },
         requirements=[{"km-anonymity": {"k": k, "m": m}}, *more.pop("requirements", [])],
         method="top-down",
@@ -66,7 +67,7 @@ def test_every_combination_that_occurs_has_k_rows(rows, k, m):
         source, place = Path(folder) / "source.csv", Path(folder) / "release"
         write(source, rows)
         job = job_for(k, m)
-        make_release(source, job, seed=1).save(place)
+        make_release(source, job, seed=1).save(place, **UNATTACKED)
         published = naive.read_csv(place / "records.csv")
         found = dc.audit(place, original=job.model_copy(update={"source": dc.Source(path=source)}))
     assert found.ok, found.problems
@@ -103,7 +104,7 @@ def test_sets_and_columns_are_protected_in_one_release(tmp_path):
     rows = [(frozenset("ab" if i % 3 else "ac"), str(i % 2)) for i in range(12)]
     write(tmp_path / "source.csv", rows)
     job = job_for(5, 2, requirements=[{"k-anonymity": {"k": 4}}])
-    make_release(tmp_path / "source.csv", job, seed=1).save(tmp_path / "release")
+    make_release(tmp_path / "source.csv", job, seed=1).save(tmp_path / "release", **UNATTACKED)
     found = dc.audit(tmp_path / "release")
     assert [promise.holds for promise in found.promises] == [True, True]
     published = naive.read_csv(tmp_path / "release" / "records.csv")

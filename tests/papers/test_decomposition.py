@@ -8,9 +8,12 @@ import pytest
 from tests.tables import coded_column, coded_table
 
 import discreet as dc
-from discreet.methods.decomposition.linkable_noise import add_linkable_noise
-from discreet.methods.decomposition.noise import add_noise, index_sensitive
-from discreet.releases.kinds.decomposed.link_readers import link_through_sensitive_table
+from discreet.methods.decomposition.noise import (
+    add_linkable_noise,
+    add_noise,
+    index_sensitive,
+)
+from discreet.releases.worlds.readers import link_through_sensitive_table
 from discreet.requirements.feasibility import permissible_ell
 from discreet.table.coded_table import CodedTable
 from discreet.table.roles import Role

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tables import coded_column
 
-from discreet.methods.decomposition.bucket_groups import Formed, largest_groups
+from discreet.methods.decomposition.group_forming import Formed, largest_groups
 from discreet.requirements.feasibility import permissible_ell
 from discreet.table.coded_table import Column
 from discreet.table.roles import Role

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from experiments.rivals import Gal, LiYe, Mmdcf
+from experiments.rivals.gal import covered_by
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.tables import coded_table
@@ -12,7 +14,6 @@ from tests.tables import coded_table
 import discreet as dc
 from discreet.methods.base import Task
 from discreet.methods.msa_diversity.paper_grouping import paper_groups
-from discreet.methods.rivals.gal import covered_by
 from discreet.requirements.diversity import DistinctLDiversity, MDiversity, PDiversity
 
 NINE = {  # tables 4, 42 and 43; t8 has b, as in the latter two
@@ -81,7 +82,7 @@ def test_table_2_has_three_values_and_is_only_2_pdiverse():
 def test_gal_and_others_leave_out_t4_and_t5():
     """Table 22, with k = ℓ = 3; the probability that t6 has c is 1/2, not 1/3."""
     task = task_of({name: NINE[name] for name in ("age", "zip", "I1", "I2")})
-    outcome = dc.Gal(l=3, halves="suppress").run(task)
+    outcome = Gal(l=3, halves="suppress").run(task)
     assert people(outcome.class_of_row) == {frozenset({1, 2, 3}), frozenset({6, 7, 8, 9})}
     assert cells(outcome, "age", 6) == "[40, 55]"
     assert cells(outcome, "zip", 1) == "[3000, 4000]"
@@ -91,7 +92,7 @@ def test_gal_and_others_leave_out_t4_and_t5():
 
 def test_gal_and_others_suppress_nobody_where_both_halves_must_be_safe():
     task = task_of({name: NINE[name] for name in ("age", "zip", "I1", "I2")})
-    outcome = dc.Gal(l=3).run(task)
+    outcome = Gal(l=3).run(task)
     assert people(outcome.class_of_row) == {frozenset({1, 2, 3, 4, 5}), frozenset({6, 7, 8, 9})}
 
 
@@ -123,7 +124,7 @@ def test_mmdcf_takes_the_fullest_buckets_first():
         "I1": list("aaabbccde"),
         "I2": list("fwxfwyyzf"),
     }
-    outcome = dc.Mmdcf(l=3).run(task_of(columns))
+    outcome = Mmdcf(l=3).run(task_of(columns))
     found = people(outcome.group_of_row)
     alike = [frozenset({1, 5, 6}), frozenset({1, 5, 7})]  # t6 and t7 have the same values
     assert len(found) == 3
@@ -134,10 +135,10 @@ def test_mmdcf_takes_the_fullest_buckets_first():
 def test_what_the_rivals_do_not_promise_is_refused():
     task = task_of(NINE, [PDiversity(l=3)])
     with pytest.raises(dc.InfeasibleError, match="use msa-diversity or mondrian"):
-        dc.Gal(l=2).run(task)
+        Gal(l=2).run(task)
     task = task_of(FOUR, [DistinctLDiversity(l=2)])
     with pytest.raises(dc.InfeasibleError, match="use msa-diversity or mondrian"):
-        dc.LiYe(alpha_qi=2, alpha_sa=1).run(task)
+        LiYe(alpha_qi=2, alpha_sa=1).run(task)
 
 
 def _frame(columns):

@@ -12,13 +12,14 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.attacks.background_join import joined_values
-from discreet.attacks.persons.number_of_rows import dealt_values
-from discreet.attacks.persons.person_intersection import candidates
-from discreet.attacks.persons.person_view import AT_ALL, GIVEN_ROW, PersonView
-from discreet.attacks.persons.ruled_out import (
+from discreet.attacks.beliefs import AT_ALL, GIVEN_ROW, PersonView
+from discreet.attacks.class_attacks import dealt_values
+from discreet.attacks.intersection import candidates
+from discreet.attacks.non_membership import (
     Touched,
     beliefs_after_facts,
     beliefs_without_release,
@@ -274,7 +275,7 @@ def test_a_folder_is_attacked_with_the_private_file_beside_it(tmp_path: Path):
         update={"source": dc.Source(path=tmp_path / "table.csv")}
     )
     release = dc.publish(None, described)
-    folder = release.save(tmp_path / "release")
+    folder = release.save(tmp_path / "release", **UNATTACKED)
     found = dc.attack(folder, original=described)
     assert found.to_dict() == dc.attack(release, original=described).to_dict()
     (tmp_path / "release.private.json").unlink()
@@ -347,3 +348,13 @@ def test_an_attacker_who_knows_all_other_values_of_a_row_is_bounded():
     assert report.ok
     by_aim = {f.aim: f for f in report.findings}
     assert by_aim["s"].bound == pytest.approx(0.5) and by_aim["s"].greatest <= 0.5 + 1e-9
+
+
+def test_a_share_of_just_the_bound_exceeds_nothing():
+    values = ["v0", "v0", "v1", "v2", "v3", "v0", "v1", "v2", "v3"]
+    rows = [(f"p{max(n - 1, 0)}", 20 + n, value, "x") for n, value in enumerate(values)]
+    described = job({"m-diversity": {"l": 4, "attribute": "s"}})
+    report = dc.attack(dc.publish(frame_of(rows), described), original=frame_of(rows))
+    found = [f for f in report.findings if f.attack == "non-membership" and f.aim == "s"]
+    assert [f.greatest for f in found] == [1 / 3, 1 / 2]
+    assert report.ok, report.summary

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.pipeline.prepare import prepare
@@ -29,7 +30,7 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
     "day": {"role": "drop", "type": "date"},
     "age": {"role": "quasi-identifier", "type": "integer", "collapse": "last"},
     "sex": {"role": "quasi-identifier"},
-    "cost": {"role": "insensitive", "type": "number", "collapse": "sum"},
+    "cost": {"role": "insensitive", "type": "number", "collapse": "sum", "allow_identifying": True},
     "diagnosis": {"role": "sensitive"},
 }
 PERSON = {"column": "patient", "rows": "collapse", "order": "day"}
@@ -176,7 +177,7 @@ def test_the_release_says_the_rules_and_the_audit_with_the_original_checks_them(
     pl.DataFrame(ENCOUNTERS).write_csv(tmp_path / "encounters.csv")
     described = job().model_copy(update={"source": dc.Source(path=tmp_path / "encounters.csv")})
     release = dc.publish(None, described)
-    folder = release.save(tmp_path / "release")
+    folder = release.save(tmp_path / "release", **UNATTACKED)
     assert dc.audit(folder, original=described).ok
     text = (folder / "manifest.json").read_text()
     said = json.loads(text)
@@ -206,8 +207,8 @@ def test_a_ledger_knows_collapsed_persons(tmp_path: Path):
         method={"m-invariance": {"m": 2}},
         ledger=ledger,
     )
-    dc.publish(rows, described).save(tmp_path / "first")
-    dc.publish(rows, described).save(tmp_path / "second")
+    dc.publish(rows, described).save(tmp_path / "first", **UNATTACKED)
+    dc.publish(rows, described).save(tmp_path / "second", **UNATTACKED)
     assert dc.audit(tmp_path / "second").ok
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.mass.cases import IDENTIFIER, METHODS, SERIES, make_case, method_of
 from tests.mass.checks import broken
 from tests.mass.running import _data, _job, _refused
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.table.persons import CollapseRule
@@ -51,7 +52,7 @@ def test_the_files_keep_what_they_guarantee_for_persons(number: int, tmp_path: P
         with pytest.raises((dc.InfeasibleError, dc.InputError)):
             dc.publish(_data(case, case.table, tmp_path), whole, seed=number)
         return
-    release.save(place, format=case.format)
+    release.save(place, format=case.format, **UNATTACKED)
     assert release.manifest.unit == "person"
     assert list(broken(case, place)) == []
     case.number = 1  # audited without the original

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.persons.naive_persons import REQUIREMENTS, Members, covers, holds, touched
+from tests.saving import UNATTACKED
 
 import discreet as dc
 
@@ -26,7 +27,7 @@ MULTI: list[dict[str, Any]] = [
     {"multi-attribute-l-diversity": {"inner": {"p-diversity": {"l": 1.2}}}},
     {"multi-attribute-l-diversity": {"inner": {"entropy-l-diversity": {"l": 1.2}}}},
 ]
-NAMES = ["id", "age", "sex", "disease", "drug"]
+NAMES = ["id", "age", "ward", "disease", "drug"]
 VALUES = {"disease": ["flu", "hiv", "cold"], "drug": ["x", "y", "z"]}
 Rows = list[tuple[str, str, str, str, str]]
 
@@ -37,7 +38,7 @@ def job(method: Any, requirements: list[dict[str, Any]], mode: dict[str, Any]) -
             "id": {"role": "identifier"},
             "age": {"role": "quasi-identifier", "type": "integer",
                     "hierarchy": {"intervals": [10, 40, "*"]}},
-            "sex": {"role": "quasi-identifier"},
+            "ward": {"role": "quasi-identifier"},
             "disease": {"role": "sensitive"},
             "drug": {"role": "sensitive"},
         },
@@ -64,11 +65,11 @@ def groups_of(
     cells_of: dict[str, set[Any]] = defaultdict(set)
     for row, cells in zip(rows, frame.iter_rows(named=True), strict=True):
         own = dict(zip(NAMES, source[row], strict=True))
-        assert fits(cells["age"], own["age"]) and fits(cells["sex"], own["sex"])
+        assert fits(cells["age"], own["age"]) and fits(cells["ward"], own["ward"])
         values = {name: cells[name] for name in VALUES if name in cells}
         assert all(own[name] == value for name, value in values.items())
-        groups[cells["age"], cells["sex"]][own["id"]].append(values)
-        cells_of[own["id"]].add((cells["age"], cells["sex"]))
+        groups[cells["age"], cells["ward"]][own["id"]].append(values)
+        cells_of[own["id"]].add((cells["age"], cells["ward"]))
     if whole:
         assert all(len(cells) == 1 for cells in cells_of.values())
     return list(groups.values())
@@ -103,7 +104,7 @@ def person_rows(names: list[str], longest: int) -> st.SearchStrategy[Rows]:
         *(st.sampled_from(VALUES[name]) for name in names),
     )
     stays = st.lists(row, min_size=1, max_size=longest).map(
-        lambda own: [(own[0][0], own[0][1], *one[2:]) for one in own]  # at one age and sex
+        lambda own: [(own[0][0], own[0][1], *one[2:]) for one in own]  # at one age and ward
     )
     moves = st.lists(row, min_size=1, max_size=longest)
     persons = st.lists(st.one_of(stays, stays, moves), min_size=1, max_size=12)
@@ -155,12 +156,14 @@ def test_counts_of_anatomy_are_persons(rows: Any, requirements: list[Any], ell: 
     source = release.formed.source_rows()["quasi_identifiers"]  # type: ignore[attr-defined]
     groups: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     group_of: dict[str, set[int]] = defaultdict(set)
-    for row, (age, sex, group) in zip(source, people.rows(), strict=True):
-        person, own_age, own_sex, disease = rows[row]
-        assert (str(age), sex) == (own_age, own_sex)
+    for row, (age, ward, group) in zip(source, people.rows(), strict=True):
+        person, own_age, own_ward, disease = rows[row]
+        assert (str(age), ward) == (own_age, own_ward)
         groups[group][person].append(disease)
         group_of[person].add(group)
     assert all(len(own) == 1 for own in group_of.values())
+    for group in groups.values():  # exact quasi-identifiers show how many rows a person has
+        assert len({len(own) for own in group.values()}) == 1
     said = {(group, value): count for group, value, count in release.tables["sensitive"].rows()}
     assert said == {
         (number, value): count
@@ -194,12 +197,51 @@ def test_the_publisher_proves_it_and_the_files_do_not(tmp_path: Path, method: st
         described = described.model_copy(update={"attributes": attributes})
     frame.write_csv(tmp_path / "encounters.csv")
     described = described.model_copy(update={"source": dc.Source(path=tmp_path / "encounters.csv")})
-    folder = dc.publish(None, described).save(tmp_path / "release")
+    folder = dc.publish(None, described).save(tmp_path / "release", **UNATTACKED)
     alone = dc.audit(folder)
     assert alone.ok and len(alone.unproved) == len(alone.promises)
     proved = dc.audit(folder, original=described)
     assert proved.ok and not proved.unproved
     assert proved.promises[0].achieved["k"] >= 3
+
+
+def nine_rows_of_one() -> pl.DataFrame:
+    rows = [("ann", "30", "a1"), *(("bob", "40", f"b{n}") for n in range(1, 10))]
+    rows += [("cid", "50", "c1"), ("dan", "60", "d1")]
+    return pl.DataFrame(rows, schema=["id", "age", "disease"], orient="row")
+
+
+def anatomy_of_rows() -> dc.Job:
+    described = job({"anatomy": {"l": 2}}, [], {})
+    attributes = {n: described.attributes[n] for n in ("id", "age", "disease")}
+    return described.model_copy(update={"attributes": attributes})
+
+
+def test_persons_with_different_numbers_of_rows_share_no_group_of_anatomy():
+    """Nine of ten rows of a group would be one person's, and so would nine of ten values."""
+    said = "the 1 persons with 9 rows do not meet the requirements among themselves"
+    with pytest.raises(dc.InfeasibleError, match=said):
+        dc.publish(nine_rows_of_one(), anatomy_of_rows())
+
+
+def test_groups_of_different_numbers_of_rows_are_found_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A folder by a version that grouped them is no longer proved, nor called within."""
+    monkeypatch.setattr(
+        "discreet.methods.decomposition.anatomy.banded_groups",
+        lambda task, persons, grouped, **_: (grouped(task, persons)[persons.number], 0),
+    )
+    monkeypatch.setattr("discreet.releases.audit.persons._by_number_of_rows", lambda own, _: own)
+    nine_rows_of_one().write_csv(tmp_path / "encounters.csv")
+    source = dc.Source(path=tmp_path / "encounters.csv")
+    described = anatomy_of_rows().model_copy(update={"source": source})
+    folder = dc.publish(None, described).save(tmp_path / "release", **UNATTACKED)
+    monkeypatch.undo()
+    assert not dc.audit(folder, original=described).ok
+    report = dc.attack(folder, original=described, attacks=["homogeneity"])
+    assert not report.ok
+    assert {f.verdict for f in report.findings} == {"exceeds the guarantee"}
 
 
 def test_a_forged_count_of_persons_is_found(tmp_path: Path):
@@ -212,7 +254,7 @@ def test_a_forged_count_of_persons_is_found(tmp_path: Path):
             "source": dc.Source(path=tmp_path / "encounters.csv"),
         }
     )
-    folder = dc.publish(None, described).save(tmp_path / "release")
+    folder = dc.publish(None, described).save(tmp_path / "release", **UNATTACKED)
     place = folder / "sensitive.csv"
     counts = pl.read_csv(place)
     lowered = counts["count"].to_list()
@@ -255,13 +297,13 @@ def test_levels_at_which_rows_of_a_person_differ_are_not_published():
                  ("b", "21", "f", "flu", "x"), ("c", "61", "f", "hiv", "y")]  # fmt: skip
     frame = pl.DataFrame(rows, schema=NAMES, orient="row")
     closed = dc.publish(frame, job({"full-domain": {}}, [{"k-anonymity": {"k": 1}}], {}))
-    assert closed.manifest.method.levels == {"age": 3, "sex": 0}  # a's ages agree at the top alone
+    assert closed.manifest.method.levels == {"age": 3, "ward": 0}  # a's ages agree at the top alone
     finer = job({"full-domain": {}}, [{"k-anonymity": {"k": 1}}], {"scope": "rows"})
-    assert dc.publish(frame, finer).manifest.method.levels == {"age": 0, "sex": 0}
-    given = job({"full-domain": {"levels": {"age": 1, "sex": 0}}}, [{"k-anonymity": {"k": 1}}], {})
+    assert dc.publish(frame, finer).manifest.method.levels == {"age": 0, "ward": 0}
+    given = job({"full-domain": {"levels": {"age": 1, "ward": 0}}}, [{"k-anonymity": {"k": 1}}], {})
     with pytest.raises(dc.InfeasibleError, match="rows of 1 persons are still in several"):
         dc.publish(frame, given)
     without = job({"full-domain": {"suppression": 0.4}}, [{"k-anonymity": {"k": 1}}], {})
     release = dc.publish(frame, without)  # one person of three may go, with both rows
     assert release.manifest.suppressed_rows == 2
-    assert release.manifest.method.levels == {"age": 0, "sex": 0}
+    assert release.manifest.method.levels == {"age": 0, "ward": 0}

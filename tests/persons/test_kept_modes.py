@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.persons.naive_persons import REQUIREMENTS, Members, covers, holds, touched
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.releases.weaknesses import known_weaknesses
@@ -43,7 +44,7 @@ def job(method: str, requirements: list[dict[str, Any]], mode: dict[str, Any]) -
             "sex": {"role": "quasi-identifier"},
             "disease": {"role": "sensitive"},
         },
-        person={"column": "id", "rows": "keep", **mode},
+        person={"column": "id", "rows": "keep", "disagreeing": 99, **mode},
         requirements=[*requirements, *needed],
         method={method: {}},
     )
@@ -148,7 +149,7 @@ def test_no_group_of_a_hospital_is_below_k_persons(tmp_path: Path, mode: dict[st
     assert len(groups) > 100
     if "link" not in mode:
         assert release.manifest.suppressed_rows == 0
-    folder = release.save(tmp_path / "release")
+    folder = release.save(tmp_path / "release", **UNATTACKED)
     alone, proved = dc.audit(folder), dc.audit(folder, original=described)
     assert alone.ok and proved.ok and not proved.unproved
     assert bool(alone.unproved) is ("link" not in mode)
@@ -250,7 +251,7 @@ def saved(tmp_path: Path, mode: dict[str, Any]) -> tuple[Path, dc.Job]:
     described = job("mondrian", [{"k-anonymity": {"k": 3}}], mode).model_copy(
         update={"source": dc.Source(path=tmp_path / "source.csv")}
     )
-    return dc.publish(None, described, seed=3).save(tmp_path / "release"), described
+    return dc.publish(None, described, seed=3).save(tmp_path / "release", **UNATTACKED), described
 
 
 def forge(folder: Path, change: Any) -> None:
@@ -311,7 +312,7 @@ def test_numbers_in_the_order_of_the_original_are_found(
         def permutation(self, count: int) -> Any:
             return np.arange(count)
 
-    from discreet.releases.kinds.generalized import kind
+    from discreet.releases.kinds import generalized as kind
 
     numbered = kind.numbered_persons
     monkeypatch.setattr(
@@ -399,7 +400,7 @@ def test_composite_keys_missing_identifiers_and_sets(
     known = set(frame.drop_nulls("id").select("hospital", "id").rows())
     unnamed = frame["id"].null_count()
     assert release.private["persons"]["persons"] == len(known) + unnamed
-    folder = release.save(tmp_path / "release", format="parquet")
+    folder = release.save(tmp_path / "release", format="parquet", **UNATTACKED)
     proved = dc.audit(folder, original=described)
     assert proved.ok and not proved.unproved
     assert bool(dc.audit(folder).unproved) is ("link" not in mode)

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.persons.naive_persons import REQUIREMENTS, Members, holds, mass, touched
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.methods.shared.judged_persons import verdict_on_persons
-from discreet.releases.audit.kept_rows import packed_rows
-from discreet.releases.audit.person_tally import judge_persons
+from discreet.releases.audit.persons import judge_persons, packed_rows
 from discreet.table.classes import Classes
 from discreet.table.persons import Persons
 from discreet.table.roles import Distance
@@ -127,7 +127,7 @@ def test_the_files_alone_do_not_prove_it_and_the_publisher_can(tmp_path: Path, m
     )
     release = dc.publish(None, described)
     assert release.audit is not None and release.audit.ok
-    folder = release.save(tmp_path / "release")
+    folder = release.save(tmp_path / "release", **UNATTACKED)
     said = json.loads((folder / "manifest.json").read_text())
     assert said["person"] == {
         "rows": "keep", "rules": {}, "scope": "persons", "link": "none",
@@ -204,7 +204,7 @@ def test_a_private_file_of_another_release_proves_nothing(tmp_path: Path):
     described = job("mondrian", [{"k-anonymity": {"k": 3}}]).model_copy(
         update={"source": dc.Source(path=tmp_path / "encounters.csv")}
     )
-    folder = dc.publish(None, described).save(tmp_path / "release")
+    folder = dc.publish(None, described).save(tmp_path / "release", **UNATTACKED)
     private = tmp_path / "release.private.json"
     written = json.loads(private.read_text())
     beyond = packed_rows(np.arange(1000, 1036, dtype=np.int32))
@@ -223,7 +223,7 @@ def test_a_guarantee_that_cannot_count_persons_is_not_claimed(tmp_path: Path):
     described = job("mondrian", [{"k-anonymity": {"k": 3}}]).model_copy(
         update={"source": dc.Source(path=tmp_path / "encounters.csv")}
     )
-    folder = dc.publish(None, described).save(tmp_path / "release")
+    folder = dc.publish(None, described).save(tmp_path / "release", **UNATTACKED)
     manifest = dc.Manifest.load(folder)
     claimed = manifest.promises[0].model_copy(
         update={"requirement": "sa-diversity", "parameters": {"l": {"disease": 1}}}

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.knowledge_tables import belief, close, diverse, estimated
+from tests.saving import UNATTACKED
 
 import discreet as dc
 
@@ -124,7 +125,7 @@ def test_the_union_of_harmless_rows_may_give_a_label_away(tmp_path: Path):
         ),
     )
     assert by_row.private["method"]["suppressed_terms"] == 0
-    folder = release.save(tmp_path / "release")
+    folder = release.save(tmp_path / "release", **UNATTACKED)
     assert dc.audit(folder).unproved
     proved = dc.audit(folder, original=described)
     assert proved.ok and not proved.unproved

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.releases.explanation import explain_privately
@@ -91,9 +92,11 @@ def test_the_publisher_reads_rows_and_people_and_the_release_holds_no_count_of_p
     frame: pl.DataFrame, job: dc.Job, tmp_path: Path
 ):
     release = dc.publish(frame, job, seed=1)
-    place = release.save(tmp_path / "release")
+    place = release.save(tmp_path / "release", **UNATTACKED)
     both = f"{ROWS} of {ROWS} rows of {PEOPLE} people"
-    assert both in "\n".join(published_lines(release.manifest, release.private, place))
+    assert both in "\n".join(
+        published_lines(release.manifest, release.private, place, release.verdict())
+    )
     assert both in (tmp_path / "release.private.html").read_text(encoding="utf-8")
     said = " ".join(explain_privately(release.manifest, release.private))
     assert f"{ROWS} rows of {PEOPLE} persons" in said

@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import polars as pl
+from tests.saving import ACCEPTING
 from typer.testing import CliRunner
 
 import discreet as dc
@@ -47,7 +48,7 @@ def test_the_proposed_job_publishes_one_row_for_each_person(tmp_path: Path):
     job = dc.Job.load(tmp_path / "job.yaml")
     assert job.person is not None
     assert (job.person.column, job.person.rows) == (("patient_nbr",), "collapse")
-    run("publish", tmp_path / "job.yaml", "-o", tmp_path / "release")
+    run("publish", tmp_path / "job.yaml", "-o", tmp_path / "release", *ACCEPTING)
     found = dc.audit(tmp_path / "release", original=job)
     assert found.ok
     manifest = json.loads((tmp_path / "release" / "manifest.json").read_text())

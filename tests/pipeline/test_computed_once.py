@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.engines.conftest import job_text, write_people
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.attacks import run
@@ -18,7 +19,7 @@ from discreet.ledger.store import Store
 from discreet.pipeline import one_machine
 from discreet.pipeline.run import publish_folder
 from discreet.releases.audit import audit
-from discreet.releases.kinds.decomposed import sensitive_sets
+from discreet.releases.worlds import sensitive_sets
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def job_of(folder: Path, name: str, verify: str = "") -> dc.Job:
 def test_a_decomposition_indexes_its_sensitive_rows_once(tmp_path, calls, way):
     job = job_of(tmp_path, "decomposition")
     if way == "folder":
-        publish_folder(None, job, tmp_path / "release", seed=1)
+        publish_folder(None, job, tmp_path / "release", seed=1, **UNATTACKED)
     else:
         dc.publish(None, job, seed=1)
     assert calls["index_signatures", None] == 1
@@ -63,7 +64,7 @@ def test_a_decomposition_indexes_its_sensitive_rows_once(tmp_path, calls, way):
 
 def test_a_column_is_covered_once_and_a_file_is_read_back_once(tmp_path, calls):
     job = job_of(tmp_path, "mondrian", "verify: {ceiling: 1.0}\n")
-    publish_folder(None, job, tmp_path / "release", seed=1)
+    publish_folder(None, job, tmp_path / "release", seed=1, **UNATTACKED)
     covered = {column: count for (name, column), count in calls.items() if name == "cover"}
     assert covered == dict.fromkeys(("age", "zip", "sex", "diagnosis", "income"), 1)
     assert calls["read_table", "records.csv"] == 1
@@ -72,7 +73,7 @@ def test_a_column_is_covered_once_and_a_file_is_read_back_once(tmp_path, calls):
 
 @pytest.mark.parametrize("name", ["mondrian", "decomposition"])
 def test_an_audit_reads_each_file_once(tmp_path, calls, name):
-    publish_folder(None, job_of(tmp_path, name), tmp_path / "release", seed=1)
+    publish_folder(None, job_of(tmp_path, name), tmp_path / "release", seed=1, **UNATTACKED)
     calls.clear()
     assert dc.audit(tmp_path / "release").ok
     read = {file: count for (name, file), count in calls.items() if name == "read_table"}
@@ -87,7 +88,7 @@ def test_publish_and_save_audit_measure_and_attack_once(tmp_path, calls, format,
     frame = pl.read_csv(tmp_path / "people.csv", infer_schema=typed)
     release = dc.publish(frame, job, seed=1)
     stated = release.manifest.promises
-    release.save(tmp_path / "release", format=format)
+    release.save(tmp_path / "release", format=format, **UNATTACKED)
     for name in ("audit_tables", "measure_release", "run_attacks"):
         assert calls[name, None] == 1, name
     assert calls["read_table", f"records.{format}"] == 1  # and compared cell for cell
@@ -106,7 +107,7 @@ def test_a_file_that_says_something_else_is_audited_and_refused(tmp_path, calls,
 
     monkeypatch.setattr(one_machine, "write_table", altered)
     with pytest.raises(AuditError, match="correspond to no row of the original"):
-        release.save(tmp_path / "release")
+        release.save(tmp_path / "release", **UNATTACKED)
     assert calls["audit_tables", None] == 2
     assert not (tmp_path / "release").exists()
 
@@ -114,7 +115,7 @@ def test_a_file_that_says_something_else_is_audited_and_refused(tmp_path, calls,
 def test_a_manifest_that_was_changed_is_proved_again(tmp_path, calls):
     release = dc.publish(None, job_of(tmp_path, "mondrian"), seed=1)
     release.manifest.promises[0].achieved = {"k": 99.0}
-    release.save(tmp_path / "release")
+    release.save(tmp_path / "release", **UNATTACKED)
     assert calls["audit_tables", None] == 2
     assert release.manifest.promises[0].achieved["k"] < 99
     assert dc.audit(tmp_path / "release").ok
@@ -149,18 +150,18 @@ def test_the_entries_of_a_ledger_are_read_at_most_twice(tmp_path, calls, way):
         calls.clear()
         place = tmp_path / f"release-{number}"
         if way == "folder":
-            publish_folder(frame, job, place, seed=1)
+            publish_folder(frame, job, place, seed=1, **UNATTACKED)
         else:
-            dc.publish(frame, job, seed=1).save(place)
+            dc.publish(frame, job, seed=1).save(place, **UNATTACKED)
         assert calls["entries", None] <= (1 if way == "folder" else 2)
         assert calls["audit_tables", None] == 1
 
 
 def test_a_folder_frees_the_cells_that_it_has_written_and_memory_keeps_them(tmp_path):
     job = job_of(tmp_path, "decomposition")
-    published = publish_folder(None, job, tmp_path / "release", seed=1)
+    published = publish_folder(None, job, tmp_path / "release", seed=1, **UNATTACKED)
     assert isinstance(published.formed, one_machine.LocalTables)
     assert not any(table.columns for table in published.formed.published.values())
     kept = dc.publish(None, job, seed=1)
-    kept.save(tmp_path / "another")
+    kept.save(tmp_path / "another", **UNATTACKED)
     assert kept.tables["groups"].height == 400

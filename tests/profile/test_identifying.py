@@ -68,6 +68,10 @@ def test_it_is_found_although_its_values_repeat(name, tmp_path):
     frame = pl.DataFrame({name: DIRECT[name], "sex": ["f", "m"] * (len(DIRECT[name]) // 2)})
     frame.write_csv(tmp_path / "table.csv")
     proposed = yaml.safe_load(propose_job(tmp_path / "table.csv", tmp_path).text)
+    assert proposed["attributes"][name]["role"] == "drop"  # rows of a value differ in sex
+    assert "person" not in proposed
+    frame.with_columns(sex=pl.lit("f")).write_csv(tmp_path / "table.csv")
+    proposed = yaml.safe_load(propose_job(tmp_path / "table.csv", tmp_path).text)
     assert proposed["attributes"][name]["role"] == "identifier"
 
 

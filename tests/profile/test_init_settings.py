@@ -120,7 +120,7 @@ def test_eight_questions_end_in_a_job(table):
     assert roles == {
         "patient_nbr": "identifier", "age": "quasi-identifier", "age_years": "drop",
         "sex": "quasi-identifier", "zip": "quasi-identifier", "city": "drop",
-        "admitted": "insensitive", "diagnosis": "sensitive", "hiv_test": "sensitive",
+        "admitted": "drop", "diagnosis": "sensitive", "hiv_test": "sensitive",
         "email": "drop",
     }  # fmt: skip
     assert {"k-anonymity": {"k": 10}} in job["requirements"]
@@ -217,11 +217,12 @@ def test_brackets_are_published_with_their_neighbours(table):
 def test_others_are_dropped_without_being_named(table):
     attributes = {"age": {"role": "quasi-identifier"}, "diagnosis": {"role": "sensitive"}}
     asked = [{"k-anonymity": {"k": 5}}]
-    with pytest.raises(dc.JobError, match="others: drop"):
-        dc.publish(table, dc.Job(attributes=attributes, requirements=asked, method="mondrian"))
-    job = dc.Job(attributes=attributes, others="drop", requirements=asked, method="mondrian")
+    job = dc.Job(attributes=attributes, requirements=asked, method="mondrian")
+    assert job == dc.Job(**{**dict(job), "others": "drop"})
     for data in (table, hospital()):
         release = dc.publish(data, job, seed=1)
+        (notice,) = release.private["notices"]
+        assert notice.id == "columns.unnamed" and "'patient_nbr'" in notice.parameters["columns"]
         assert release.tables["records"].columns == ["age", "diagnosis"]
         assert release.audit.ok
     wrong = dc.Job(attributes={**attributes, "agee": {"role": "drop"}}, others="drop",

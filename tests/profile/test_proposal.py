@@ -245,7 +245,7 @@ def test_one_weight_and_one_household_are_proposed():
     )
     roles = {name: one.role for name, one in dc.propose(frame).roles.items()}
     assert roles["pweight"] is Role.WEIGHT
-    assert roles["wgt"] is Role.INSENSITIVE  # a row of weight 0 represents nobody
+    assert roles["wgt"] is Role.DROP  # a row of weight 0 represents nobody; the others are unique
     assert sorted([roles["hhid"], roles["household_id"]]) == [Role.DROP, Role.HOUSEHOLD]
     text = dc.propose(frame).text
     assert "population-risk: {at_most: 0.09}" in text

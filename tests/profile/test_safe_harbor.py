@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.job.proposing.untyped_table import read_untyped
@@ -141,7 +142,7 @@ def test_the_preset_for_safe_harbor_leaves_nothing_to_be_found(tmp_path):
     path = tmp_path / "patients.csv"
     frame.write_csv(path)
     place = dc.publish(None, dc.propose(path, preset="hipaa-safe-harbor").job, seed=1)
-    place.save(tmp_path / "release")
+    place.save(tmp_path / "release", **UNATTACKED)
     made = dc.evidence(tmp_path / "release", "hipaa")
     status = {one["identifier"]: one["status"] for one in made.figures["safe_harbor"]}
     assert set(status.values()) == {NOT_FOUND}

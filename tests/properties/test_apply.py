@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests import naive
+from tests.saving import UNATTACKED
 from typer.testing import CliRunner
 
 import discreet as dc
@@ -64,11 +65,11 @@ def test_each_batch_and_all_rows_keep_the_guarantees(first, second, tmp_path):
     batch = write(tmp_path / "second.csv", second, first=len(first))
     job = tmp_path / "job.yaml"
     try:
-        dc.publish(None, job).save(tmp_path / "release", force=True)
+        dc.publish(None, job).save(tmp_path / "release", force=True, **UNATTACKED)
         made = dc.apply(tmp_path / "release", batch, original=job)
     except dc.PromiseError:
         return
-    made.save(tmp_path / "batch", force=True)
+    made.save(tmp_path / "batch", force=True, **UNATTACKED)
     manifest = naive.read_manifest(tmp_path / "batch")
     levels = manifest["method"]["levels"]
     assert levels == naive.read_manifest(tmp_path / "release")["method"]["levels"]
@@ -93,7 +94,7 @@ FIRST = [(20 + n % 30, ("101", "102")[n % 2], ("flu", "gout", "ache")[n % 3]) fo
 def release(tmp_path) -> Path:
     (tmp_path / "job.yaml").write_text(JOB)
     write(tmp_path / "first.csv", FIRST)
-    dc.publish(None, tmp_path / "job.yaml").save(tmp_path / "release")
+    dc.publish(None, tmp_path / "job.yaml").save(tmp_path / "release", **UNATTACKED)
     return tmp_path / "release"
 
 
@@ -139,7 +140,7 @@ def test_a_hierarchy_that_depends_on_the_rows_is_refused(tmp_path):
     text = text.replace("suppression: 0.3", "suppression: 0.3, levels: {age: 1, zip: 3}")
     (tmp_path / "job.yaml").write_text(text)
     write(tmp_path / "first.csv", FIRST)
-    dc.publish(None, tmp_path / "job.yaml").save(tmp_path / "release")
+    dc.publish(None, tmp_path / "job.yaml").save(tmp_path / "release", **UNATTACKED)
     batch = write(tmp_path / "old.csv", [(age + 33, z, i) for age, z, i in FIRST], first=100)
     with pytest.raises(dc.InputError, match="hierarchy of 'age' depends on the rows"):
         dc.apply(tmp_path / "release", batch, original=tmp_path / "job.yaml")
@@ -150,7 +151,7 @@ def test_only_full_domain_has_levels_to_apply(tmp_path):
         JOB.replace("full-domain: {suppression: 0.3}", "mondrian: {}")
     )
     write(tmp_path / "first.csv", FIRST)
-    dc.publish(None, tmp_path / "job.yaml").save(tmp_path / "release")
+    dc.publish(None, tmp_path / "job.yaml").save(tmp_path / "release", **UNATTACKED)
     with pytest.raises(dc.InputError, match="Only a release by full-domain"):
         dc.apply(tmp_path / "release", tmp_path / "first.csv", original=tmp_path / "job.yaml")
 
@@ -161,7 +162,7 @@ def test_rows_of_persons_cannot_be_counted_together(tmp_path):
     (tmp_path / "job.yaml").write_text(job.replace("  - t-closeness: {t: 0.5}\n", ""))
     people = [(20 + n % 30, "101", "flu") for n in range(20)]
     write(tmp_path / "first.csv", people)
-    dc.publish(None, tmp_path / "job.yaml").save(tmp_path / "release")
+    dc.publish(None, tmp_path / "job.yaml").save(tmp_path / "release", **UNATTACKED)
     batch = write(tmp_path / "second.csv", people, first=100)
     with pytest.raises(dc.InputError, match="do not show which belong to one person.*collapse"):
         dc.apply(tmp_path / "release", batch, original=tmp_path / "job.yaml")
@@ -172,7 +173,7 @@ def test_members_of_sets_must_be_those_of_the_release(tmp_path):
     (tmp_path / "job.yaml").write_text(text.replace("t: 0.5", "t: 0.9, attribute: ill"))
     people = [(age, code, f"{ill};cold" if age % 2 else ill) for age, code, ill in FIRST]
     write(tmp_path / "first.csv", people)
-    dc.publish(None, tmp_path / "job.yaml").save(tmp_path / "release")
+    dc.publish(None, tmp_path / "job.yaml").save(tmp_path / "release", **UNATTACKED)
     batch = write(tmp_path / "second.csv", people, first=100)
     made = dc.apply(tmp_path / "release", batch, original=tmp_path / "job.yaml")
     figures = made.private["together"]["requirements"][1]["by_attribute"]

@@ -13,6 +13,7 @@ from tests.attacks.handmade import Handmade
 from tests.properties import test_publish_m_invariance_and_rho_different as series
 from tests.properties import test_publish_quasi_sensitive as quasi_sensitive
 from tests.properties.test_publish_full_domain import REQUIREMENTS, TABLES, job_for, write
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.attacks.registry import ATTACKS
@@ -38,7 +39,7 @@ def test_no_reader_inside_the_model_exceeds_the_promise(method, rows, requiremen
         if method.name != "full-domain":
             job = job.model_copy(update={"method": method()})
         try:
-            make_release(source, job, seed=0).save(place)
+            make_release(source, job, seed=0).save(place, **UNATTACKED)
         except dc.InfeasibleError:
             assume(False)
         report = dc.attack(place, original=source, job=job)
@@ -79,7 +80,7 @@ def test_nor_on_what_the_other_methods_publish(name, rows):
         source, place = Path(folder) / "table.csv", Path(folder) / "release"
         write(source, rows)
         try:
-            make_release(source, job, seed=0).save(place)
+            make_release(source, job, seed=0).save(place, **UNATTACKED)
         except (dc.InfeasibleError, dc.InputError):
             assume(False)
         report = dc.attack(place, original=source, job=job)
@@ -100,7 +101,7 @@ def test_nor_where_terms_were_removed(rows, table, requirement, k):
             folder, [{"k-anonymity": {"k": k}}, requirement], {}, given=False
         )
         try:
-            make_release(folder / "table.csv", job, seed=1).save(folder / "release")
+            make_release(folder / "table.csv", job, seed=1).save(folder / "release", **UNATTACKED)
         except dc.InfeasibleError:
             assume(False)
         report = dc.attack(folder / "release", original=folder / "table.csv", job=job)
@@ -130,7 +131,7 @@ def test_nor_on_a_series(method, seed):
         try:
             for number, people in enumerate(tables):
                 frame = series.frame_of(people)
-                place = dc.publish(frame, job, seed=seed).save(folder / f"r{number}")
+                place = dc.publish(frame, job, seed=seed).save(folder / f"r{number}", **UNATTACKED)
                 report = dc.attack(place, original=frame, job=job)
                 assert report.ok, str(report)
                 found = [f for f in report.findings if f.attack == "homogeneity"]
@@ -165,7 +166,7 @@ def test_every_attack_succeeds_on_a_release_without_protection(tmp_path):
     source, place = tmp_path / "table.csv", tmp_path / "release"
     write(source, rows)
     job = job_for([{"k-anonymity": {"k": 1}}], 0.0, "loss")
-    make_release(source, job, seed=0).save(place)
+    make_release(source, job, seed=0).save(place, **UNATTACKED)
     rule = {"who": {"q": ["b"]}, "attribute": "s", "never": ["cold"]}
     kinds = {"s": {"infection": ["flu", "cold"], "other": ["hiv"]}}
     report = dc.attack(

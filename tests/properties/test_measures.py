@@ -13,7 +13,7 @@ from tests.tables import coded_table
 
 from discreet.hierarchies.cells import range_cell, set_cell
 from discreet.hierarchies.coverage import cover
-from discreet.releases.kinds.generalized.implied import read_generalized
+from discreet.releases.kinds.generalized import read_generalized
 from discreet.utility.implied_cells import ImpliedGeneralized, Unlinked, exact
 from discreet.utility.queries import QueryWorkload
 

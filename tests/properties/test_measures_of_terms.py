@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests import naive
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.pipeline.run import make_release
@@ -75,7 +76,7 @@ def release_of(rows, tables, requirement, folder):
         release = make_release(frame, job, seed=1)
     except dc.InfeasibleError:
         return None
-    release.save(folder / "release")
+    release.save(folder / "release", **UNATTACKED)
     return release
 
 

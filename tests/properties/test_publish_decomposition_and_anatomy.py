@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests import naive
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.pipeline.run import make_release
@@ -57,7 +58,7 @@ def attributes_for(names: list[str]) -> dict:
         "age": {"role": "quasi-identifier", "type": "integer"},
         "sex": {"role": "quasi-identifier"},
         **{name: {"role": "sensitive"} for name in names},
-        "note": {"role": "insensitive"},
+        "note": {"role": "insensitive", "allow_identifying": True},
     }
 
 
@@ -83,7 +84,7 @@ def test_every_set_is_full_and_no_value_can_be_struck_out(rows, data, seed):
             method["noise"] = data.draw(st.sampled_from(["supported", "linkable"]))
         job = dc.Job(attributes=attributes_for(names), method={"decomposition": method})
         try:
-            make_release(source, job, seed=seed).save(place)
+            make_release(source, job, seed=seed).save(place, **UNATTACKED)
         except dc.InfeasibleError as error:
             if method.get("noise") == "linkable":
                 assert "Use 'noise: supported'." in str(error)
@@ -150,7 +151,7 @@ def test_anatomy_groups_have_distinct_values(rows, data, seed):
         write(source, rows)
         method = {"l": ell, "prefer": data.draw(st.sampled_from([None, "nearby"]))}
         job = dc.Job(attributes=attributes_for(["s0"]), method={"anatomy": method})
-        make_release(source, job, seed=seed).save(place)
+        make_release(source, job, seed=seed).save(place, **UNATTACKED)
         assert dc.audit(place).ok
         people = naive.read_csv(place / "quasi_identifiers.csv")
         values = naive.read_csv(place / "sensitive.csv")
@@ -171,7 +172,7 @@ def test_anatomy_says_which_requirement_it_cannot_meet(tmp_path):
         attributes=attributes_for(["s0"]), method={"anatomy": {"l": 2}}, requirements=asked
     )
     with pytest.raises(dc.InfeasibleError, match="t-closeness") as caught:
-        make_release(source, job).save(tmp_path / "release")
+        make_release(source, job).save(tmp_path / "release", **UNATTACKED)
     assert caught.value.failures[0]["requirement"] == "t-closeness"
     assert "use mondrian" in str(caught.value)
     assert not (tmp_path / "release").exists()

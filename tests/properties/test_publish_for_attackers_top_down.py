@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests import naive
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.pipeline.run import make_release
@@ -62,7 +63,7 @@ def attributes():
         "town": {"role": "quasi-identifier", "hierarchy": "suppress"},
         "ill": {"role": "sensitive"},
         "pay": {"role": "sensitive"},
-        "note": {"role": "insensitive"},
+        "note": {"role": "insensitive", "allow_identifying": True},
     }
 
 
@@ -76,7 +77,7 @@ def write(path, rows):
 def published_by(rows, job, place, source):
     write(source, rows)
     try:
-        make_release(source, job, seed=1).save(place)
+        make_release(source, job, seed=1).save(place, **UNATTACKED)
     except dc.InfeasibleError:
         assert not place.exists()
         assume(False)
@@ -175,7 +176,7 @@ def test_a_release_that_states_too_much_fails_its_audit(tmp_path):
         requirements=[{"lkc-privacy": {"l": 1, "k": 4, "c": 0.5, "attribute": "ill"}}],
     )  # fmt: skip
     write(tmp_path / "source.csv", rows)
-    make_release(tmp_path / "source.csv", job, seed=1).save(tmp_path / "release")
+    make_release(tmp_path / "source.csv", job, seed=1).save(tmp_path / "release", **UNATTACKED)
     assert dc.audit(tmp_path / "release").ok
     manifest = naive.read_manifest(tmp_path / "release")
     manifest["promises"][0]["parameters"]["k"] = 5

@@ -19,6 +19,7 @@ from tests.properties.test_publish_full_domain import (
     job_for,
     write,
 )
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.pipeline.run import make_release
@@ -45,7 +46,7 @@ def test_every_promise_holds_in_the_files(rows, requirements, method, seed):
             update={"method": dc.LocalRecoding(**method["local-recoding"])}
         )
         try:
-            make_release(source, job, seed=seed).save(place)
+            make_release(source, job, seed=seed).save(place, **UNATTACKED)
         except dc.InfeasibleError as error:
             assert error.failures
             assert not place.exists()

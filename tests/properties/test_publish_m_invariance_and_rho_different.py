@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive_series
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.methods.series.rho_different.families import decide, read_families
@@ -58,7 +59,7 @@ def publish_all(folder: Path, job: dc.Job, tables, seed: int):
     read = []
     for number, people in enumerate(tables):
         release = dc.publish(frame_of(people), job, seed=seed)
-        place = release.save(folder / f"r{number}", report=False)
+        place = release.save(folder / f"r{number}", report=False, **UNATTACKED)
         assert dc.audit(place).ok
         person_of = {str(age): f"P{age}" for age in people}
         read.append(naive_series.read_release(place, person_of, "age", "disease"))
@@ -223,7 +224,7 @@ def test_values_that_join_a_series_later_break_no_release(seed, rho, size, unsta
                 if number == 0:
                     return  # no release has fixed a domain
                 continue
-            place = release.save(folder / f"r{number}", report=False)
+            place = release.save(folder / f"r{number}", report=False, **UNATTACKED)
             person_of = {str(age): f"P{age}" for age in people}
             series.append(naive_series.read_release(place, person_of, "age", "disease"))
     chance = naive_series.chances(stated, domain, unstated)

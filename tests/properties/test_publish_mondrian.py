@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests import naive
 from tests.properties.test_publish_full_domain import REQUIREMENTS, SENSITIVE, check_one
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.pipeline.run import make_release
@@ -52,7 +53,7 @@ def job_for(requirements: list[dict], cuts: str, cells: str) -> dc.Job:
             "größe": {"role": "quasi-identifier", "type": "number"},
             "s": {"role": "sensitive"},
             "v": {"role": "sensitive", "type": "integer"},
-            "note": {"role": "insensitive"},
+            "note": {"role": "insensitive", "allow_identifying": True},
         },
         requirements=requirements,
         method={"mondrian": {"cuts": cuts, "cells": cells}},
@@ -72,7 +73,7 @@ def test_what_is_published_keeps_its_promise(rows, requirements, cuts, cells):
         write(source, rows)
         job = job_for(requirements, cuts, cells)
         try:
-            make_release(source, job, seed=1).save(place)
+            make_release(source, job, seed=1).save(place, **UNATTACKED)
         except dc.InfeasibleError as error:
             assert error.failures
             assert not place.exists()

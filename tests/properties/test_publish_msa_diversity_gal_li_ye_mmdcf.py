@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests import naive
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.pipeline.run import make_release
@@ -50,7 +51,7 @@ def job_for(sensitive, method, requirements) -> dc.Job:
             "zip": {"role": "quasi-identifier", "hierarchy": {"mask": "right"}},
             "n": {"role": "quasi-identifier", "type": "integer"},
             **{name: {"role": "sensitive"} for name in sensitive},
-            "note": {"role": "insensitive"},
+            "note": {"role": "insensitive", "allow_identifying": True},
         },
         requirements=requirements,
         method=method,
@@ -62,7 +63,9 @@ def published(folder, rows, sensitive, method, requirements, seed):
     source, place = Path(folder) / "table.csv", Path(folder) / "release"
     write(source, sensitive, rows)
     try:
-        make_release(source, job_for(sensitive, method, requirements), seed=seed).save(place)
+        make_release(source, job_for(sensitive, method, requirements), seed=seed).save(
+            place, **UNATTACKED
+        )
     except dc.InfeasibleError as error:
         assert error.failures
         assert not place.exists()

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests import knowledge_tables as plain
 from tests import naive
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.pipeline.run import make_release
@@ -120,7 +121,7 @@ def test_every_group_passes_and_no_term_is_added(
             folder, [{"k-anonymity": {"k": k}}, *others, requirement], method, given_prior
         )
         try:
-            make_release(folder / "table.csv", job, seed=1).save(folder / "release")
+            make_release(folder / "table.csv", job, seed=1).save(folder / "release", **UNATTACKED)
         except dc.InfeasibleError as error:
             assert error.failures
             assert not (folder / "release").exists()
@@ -186,7 +187,7 @@ def test_the_audit_says_what_it_cannot_derive(tmp_path):
     place = tmp_path / "release"
     for given_prior, proved in ((False, [True, True, False]), (True, [True, True, True])):
         job = job_for(tmp_path, requirements, {}, given_prior)
-        make_release(tmp_path / "table.csv", job, seed=1).save(place, force=True)
+        make_release(tmp_path / "table.csv", job, seed=1).save(place, force=True, **UNATTACKED)
         bare = dc.audit(place)
         assert [p.unproved is None for p in bare.promises] == [True, False, False]
         assert [p.holds for p in bare.promises] == [True, False, False]
@@ -205,7 +206,7 @@ def test_another_knowledge_table_is_noticed(tmp_path):
     table = {"flu": {"d", "e"}, "cold": {"d"}, "gout": {"e"}, "ünknown": set()}
     write(tmp_path, rows, table, dict.fromkeys(table, 1))
     job = job_for(tmp_path, [{"qs-cl-diversity": {"c": 3, "l": 2}}], {}, False)
-    make_release(tmp_path / "table.csv", job, seed=1).save(tmp_path / "release")
+    make_release(tmp_path / "table.csv", job, seed=1).save(tmp_path / "release", **UNATTACKED)
     write(tmp_path, rows, {**table, "ünknown": {"d"}}, dict.fromkeys(table, 1))
     found = dc.audit(tmp_path / "release", knowledge={"symptoms": tmp_path / "labels.csv"})
     assert not found.ok

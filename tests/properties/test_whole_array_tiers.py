@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from discreet.methods.shared.hilbert import _index_rows
-from discreet.releases.kinds.decomposed import supported_sets
-from discreet.releases.kinds.decomposed.supported_sets import _unsupported
+from discreet.releases.worlds import readers
+from discreet.releases.worlds.readers import _unsupported
 from discreet.table import assignments
 from discreet.table.assignments import Sets, _supporting_rows, supporting_rows
 from discreet.table.kernels.lists import starts_of
@@ -64,7 +64,7 @@ def test_loops_and_whole_arrays_find_the_same_supporting_rows(seed, limit, table
         assert row.dtype == other_row.dtype
 
 
-@pytest.mark.parametrize("edges", [supported_sets.EDGES, 3])
+@pytest.mark.parametrize("edges", [readers.EDGES, 3])
 @pytest.mark.parametrize("seed", range(25))
 def test_loops_and_whole_arrays_find_the_same_unsupported_values(seed, edges, monkeypatch):
     sets, codes, values = sets_and_signatures(np.random.default_rng(seed))
@@ -74,5 +74,5 @@ def test_loops_and_whole_arrays_find_the_same_unsupported_values(seed, edges, mo
     count = [np.bincount(own, minlength=most) for own, most in zip(codes.T, values, strict=True)]
     given = sets.start, sets.value, sets.groups, codes, offset
     given = *given, starts_of(np.concatenate(count)), listed
-    monkeypatch.setattr(supported_sets, "EDGES", edges)
+    monkeypatch.setattr(readers, "EDGES", edges)
     assert_array_equal(_unsupported.function(*given), _unsupported.interpreted(*given))

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests import naive
 from tests.properties import test_publish_m_invariance_and_rho_different as series
+from tests.saving import UNATTACKED
 
 import discreet as dc
 
@@ -114,7 +115,7 @@ def job_for(names: list[str], method, requirements=()) -> dc.Job:
 
 def published(folder: str, frame: pl.DataFrame, job: dc.Job, seed: int) -> Path:
     try:
-        return dc.publish(frame, job, seed=seed).save(Path(folder) / "release")
+        return dc.publish(frame, job, seed=seed).save(Path(folder) / "release", **UNATTACKED)
     except (dc.InfeasibleError, dc.InputError):
         assume(False)
         raise

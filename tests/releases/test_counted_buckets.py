@@ -7,8 +7,7 @@ import pytest
 from tests.tables import coded_table
 
 from discreet.methods.base import Task
-from discreet.releases.kinds.bucketized.kind import moved_rows
-from discreet.releases.kinds.bucketized.tables import count_groups, counted_values
+from discreet.releases.kinds.bucketized import count_groups, counted_values, moved_rows
 from discreet.table.code_maps import excess
 from discreet.table.roles import Role
 

@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 
 import polars as pl
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 
@@ -84,14 +85,14 @@ def book(tmp_path_factory) -> ET.Element:
         attributes={
             "age": {"role": "quasi-identifier"},
             "zip": {"role": "quasi-identifier"},
-            "<born> & \x01": {"role": "insensitive", "type": "date"},
+            "<born> & \x01": {"role": "insensitive", "type": "date", "allow_identifying": True},
             "ill": {"role": "sensitive"},
             "pay": {"role": "insensitive"},
         },
         requirements=[dc.DistinctLDiversity(l=2)],
         method=dc.Anatomy(),
     )
-    dc.publish(frame, job, seed=1).save(folder / "release")
+    dc.publish(frame, job, seed=1).save(folder / "release", **UNATTACKED)
     dc.codebook(folder / "release").save(folder / "book.xml")
     return ET.parse(folder / "book.xml").getroot()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 from tests import naive
+from tests.saving import UNATTACKED
 
 import discreet as dc
 
@@ -68,7 +69,7 @@ def schemas(folder: Path) -> dict[str, str]:
 )
 def test_parquet_holds_declared_types_and_is_audited_by_value(tmp_path, method):
     asked = job(tmp_path, method)
-    folder = dc.publish(None, asked).save(tmp_path / "release", format="parquet")
+    folder = dc.publish(None, asked).save(tmp_path / "release", format="parquet", **UNATTACKED)
     found = schemas(folder)
     assert {name: found[name] for name in TYPES} == TYPES
     assert found["age"].endswith("string")  # cells: ranges and '*' among them
@@ -80,7 +81,7 @@ def test_parquet_holds_declared_types_and_is_audited_by_value(tmp_path, method):
 
 
 def test_a_csv_file_keeps_the_text_of_the_source(tmp_path):
-    folder = dc.publish(None, job(tmp_path, "mondrian")).save(tmp_path / "release")
+    folder = dc.publish(None, job(tmp_path, "mondrian")).save(tmp_path / "release", **UNATTACKED)
     rows = dc.read_release(folder)["records"]
     assert set(rows["visits"]) == {"5", "007", "-0", "11"}  # '+5' and '05' are one value
     assert set(rows["floor"]) == {" 00", " 01", " 02"}
@@ -90,7 +91,7 @@ def test_a_csv_file_keeps_the_text_of_the_source(tmp_path):
 def test_another_number_in_a_typed_file_is_found(tmp_path):
     """The audit compares by value, not by nothing: other values are not the original's."""
     asked = job(tmp_path, "mondrian")
-    folder = dc.publish(None, asked).save(tmp_path / "release", format="parquet")
+    folder = dc.publish(None, asked).save(tmp_path / "release", format="parquet", **UNATTACKED)
     for old, new in (("007", "008"), (" 02", " 03")):
         text = source(tmp_path).read_text()
         asked.source.path.write_text(text.replace(old, new))
@@ -100,7 +101,7 @@ def test_another_number_in_a_typed_file_is_found(tmp_path):
 
 def test_a_database_holds_declared_types(tmp_path):
     asked = job(tmp_path, "mondrian", url=f"sqlite:///{tmp_path / 'out.db'}")
-    dc.publish(None, asked).save(tmp_path / "release")
+    dc.publish(None, asked).save(tmp_path / "release", **UNATTACKED)
     with sqlite3.connect(tmp_path / "out.db") as database:
         ddl = {row[1]: row[2] for row in database.execute("PRAGMA table_info(records)")}
         rows = database.execute("SELECT visits, pay, seen, floor FROM records").fetchall()
@@ -117,7 +118,7 @@ def test_what_no_type_holds_exactly_stays_text(tmp_path):
     path = asked.source.path
     path.write_text(path.read_text().replace(",11,", ",9223372036854775808,"))
     path.write_text(path.read_text().replace(",2.50,", ",0.10000000000000000001,"))
-    folder = dc.publish(None, asked).save(tmp_path / "release", format="parquet")
+    folder = dc.publish(None, asked).save(tmp_path / "release", format="parquet", **UNATTACKED)
     found = schemas(folder)
     assert found["visits"].endswith("string")
     assert found["pay"].endswith("string")

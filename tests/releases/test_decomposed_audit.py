@@ -13,14 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.releases.audit.audit import read_tables
 from discreet.releases.explanation import readers, uncomputed
-from discreet.releases.kinds.decomposed import kind as decomposed
-from discreet.releases.kinds.decomposed.kind import DecomposedKind
-from discreet.releases.kinds.decomposed.link_readers import link_through_sensitive_table
+from discreet.releases.kinds import decomposed
+from discreet.releases.kinds.decomposed import DecomposedKind
 from discreet.releases.manifest import Manifest, sha256_of
+from discreet.releases.worlds.readers import link_through_sensitive_table
 
 FRAME = pl.DataFrame(
     {
@@ -43,7 +44,7 @@ JOB = dc.Job(
 @pytest.fixture
 def folder(tmp_path):
     FRAME.write_csv(tmp_path / "table.csv")
-    return dc.publish(FRAME, JOB, seed=1).save(tmp_path / "release")
+    return dc.publish(FRAME, JOB, seed=1).save(tmp_path / "release", **UNATTACKED)
 
 
 def test_a_numeric_attribute_may_be_called_like_our_column_of_values(tmp_path):
@@ -58,7 +59,7 @@ def test_a_numeric_attribute_may_be_called_like_our_column_of_values(tmp_path):
         method={"decomposition": {}},
     )
     frame = FRAME.rename({"pay": "value"})
-    folder = dc.publish(frame, job, seed=1).save(tmp_path / "release")
+    folder = dc.publish(frame, job, seed=1).save(tmp_path / "release", **UNATTACKED)
     assert dc.audit(folder).ok
     assert set(dc.read_release(folder)["sensitive"]["value"]) == set(frame["value"])
 
@@ -171,7 +172,7 @@ def test_the_order_of_few_rows_is_judged_by_all_orders(tmp_path, rows):
         attributes={"age": {"role": "quasi-identifier"}, "job": {"role": "sensitive"}},
         method={"decomposition": {"l": {"job": 3}}},
     )
-    folder = dc.publish(frame, job, seed=1).save(tmp_path / "release", report=False)
+    folder = dc.publish(frame, job, seed=1).save(tmp_path / "release", report=False, **UNATTACKED)
     assert dc.audit(folder).remarks == ()
     people = pl.read_csv(folder / "groups.csv", infer_schema=False)
     tamper(folder, "sensitive", lambda _: [[name] for name in people["age"]])
@@ -198,7 +199,7 @@ FOUR_JOB = dc.Job(
 
 def test_a_value_that_only_all_groups_together_rule_out_is_found(tmp_path):
     """The group of 21 and 22 needs both rows with x or y, so 20 and 23 have z for certain."""
-    folder = dc.publish(FOUR, FOUR_JOB, seed=1).save(tmp_path / "release")
+    folder = dc.publish(FOUR, FOUR_JOB, seed=1).save(tmp_path / "release", **UNATTACKED)
     group = {"21": "1", "22": "1", "20": "2", "23": "2"}
     tamper(folder, "groups", lambda rows: [[age, group[age]] for age, _ in rows])
     sets = {("1", "job"): "bc", ("1", "ill"): "xy", ("2", "job"): "ab", ("2", "ill"): "xz"}
@@ -214,7 +215,7 @@ def test_a_value_that_only_all_groups_together_rule_out_is_found(tmp_path):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_method_leaves_no_such_value(seed, tmp_path):
-    folder = dc.publish(FOUR, FOUR_JOB, seed=seed).save(tmp_path / "release")
+    folder = dc.publish(FOUR, FOUR_JOB, seed=seed).save(tmp_path / "release", **UNATTACKED)
     names = ["job", "ill"]
     groups = [person["group"] for person in naive.read_csv(folder / "groups.csv")]
     sets = naive.group_sets(folder / "group_values.csv", names)
@@ -229,7 +230,7 @@ def test_readers_of_a_merged_group_are_counted_in_people(tmp_path):
     """One illness for each job: who knows the job of anybody in the one group knows the illness."""
     frame = FOUR.with_columns(pl.Series("job", list("aabc")), pl.Series("ill", list("xxyz")))
     job = FOUR_JOB.model_copy(update={"method": dc.Decomposition(primary="job", l={"ill": 2})})
-    folder = dc.publish(frame, job, seed=1).save(tmp_path / "release")
+    folder = dc.publish(frame, job, seed=1).save(tmp_path / "release", **UNATTACKED)
     tamper(folder, "groups", lambda rows: [[age, "1"] for age, _ in rows])
     sets = {"job": "abc", "ill": "xyz"}
     tamper(

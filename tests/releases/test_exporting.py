@@ -16,10 +16,11 @@ import pyreadstat
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.io.formats.statistical_writing import allowed_names
-from discreet.releases.exporting.export import ENDINGS
+from discreet.releases.export import ENDINGS
 
 ROWS = 12
 FRAME = pl.DataFrame(
@@ -66,7 +67,7 @@ def published(folder: Path, frame: pl.DataFrame = FRAME, **parts: object) -> Pat
         method=parts.pop("method", dc.FullDomain()),
         **parts,
     )
-    dc.publish(frame, job).save(folder)
+    dc.publish(frame, job).save(folder, **UNATTACKED)
     return folder
 
 
@@ -136,7 +137,7 @@ def test_a_generalized_column_keeps_no_value_label(source: Path, tmp_path: Path)
         requirements=[dc.KAnonymity(k=6)],
         method=dc.FullDomain(),
     )  # fmt: skip
-    dc.publish(frame, job).save(tmp_path / "release")
+    dc.publish(frame, job).save(tmp_path / "release", **UNATTACKED)
     cells = set(pl.read_csv(tmp_path / "release" / "records.csv", infer_schema=False)["sex"])
     assert cells == {"1", "9"}
     dc.export(tmp_path / "release", tmp_path / "table.sav", labels=source)

@@ -10,12 +10,13 @@ import csv
 import json
 import re
 from collections import Counter, defaultdict
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.methods.decomposition.anatomy import Anatomy
@@ -47,11 +48,12 @@ ONE_SENSITIVE = ("anatomy", "m-invariance", "rho-different")
 # What a manifest says that is no figure: names, choices that are needed to read it, and counts of
 # rows that are in no file.
 CHOICES = re.compile(
-    r"discreet|format|kind|unit|source_rows|suppressed_rows|report_sha256"
+    r"discreet|format|kind|unit|source_rows|suppressed_rows|report_sha256|recorded"
     r"|method\.(name|parameters\..*|levels\..*|primary|l(\..*)?|adversary|hierarchies\..*)"
     r"|tables\.\w+\.(file|sha256|columns\..*)"
     r"|attributes\..*\.(type|distance|multi_valued|escaped|knowledge\..*)"
     r"|promises\.\d+\.(requirement|parameters\..*|holds)"
+    r"|singling_out\.(unit|exact_cells|columns\..*)"
 )
 
 
@@ -108,7 +110,7 @@ def folder(request, tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("figures")
     write_people(place)
     release = dc.publish(None, job_of(place, request.param), seed=3)
-    return release.save(place / "release")
+    return release.save(place / "release", **UNATTACKED)
 
 
 def leaves(value, place: str = ""):
@@ -166,7 +168,7 @@ def figures_of(files: Files) -> dict[str, object]:
     """Every figure that a manifest may state, by its place."""
     said, tables = files.manifest, files.tables
     gone, source = said["suppressed_rows"], said["source_rows"]
-    found: dict[str, object] = {"published_rows": source - gone}
+    found: dict[str, object] = {"published_rows": source - gone, **singling_figures(files)}
     found |= {f"tables.{name}.rows": len(rows) for name, rows in tables.items()}
     projected = said["kind"] == "projected"
     first = next(iter(tables))
@@ -225,6 +227,48 @@ def method_figures(files: Files) -> dict[str, object]:
             for place, name in enumerate(files.columns(table, "sensitive")):
                 found[f"method.plan.{number}.{place}"] = name
     return found
+
+
+def singling_figures(files: Files) -> dict[str, object]:
+    """Rows that are unique by quasi-identifiers and some unchanged columns, each row compared."""
+    carrying = [name for name in files.tables if files.columns(name, "quasi-identifier")]
+    found = []
+    for table in carrying:
+        cells = files.columns(table, "quasi-identifier")
+        free = [*files.columns(table, "insensitive"), *files.columns(table, "weight")]
+        person = files.manifest.get("person", {})
+        linked = person.get("link") == "pseudonym"
+
+        def unique(*columns, table=table, cells=cells, linked=linked) -> int:
+            keys: dict = defaultdict(list)
+            for number, row in enumerate(files.tables[table]):
+                key = tuple(row[name] for name in (*cells, *columns))
+                keys[row["person"] if linked else number].append(key)
+            counts = Counter(tuple(sorted(own)) for own in keys.values())
+            return sum(counts[tuple(sorted(own))] == 1 for own in keys.values())
+
+        counted = len({row["person"] for row in files.tables[table]} if linked
+                      else files.tables[table])  # fmt: skip
+        ones = {name: unique(name) for name in free}
+        twos = [unique(*pair) for pair in combinations(free, 2)]
+        none, most = unique(), max([unique(), *ones.values()])
+        made = {"table": table, "counted": counted, "unchanged": len(free)}
+        made |= {"unique.0": none, "unique.1": most, "unique.2": max(twos, default=most)}
+        made |= {"unique.all": unique(*free)}
+        made |= {f"most.{name}": count for name, count in ones.items()}
+        worst = max(ones, key=lambda name: ones[name], default=None)
+        values = Counter(row[worst] for row in files.tables[table]) if worst else {}
+        made["alone"] = sum(count == 1 for count in values.values())
+        if "group" in files.tables[table][0]:
+            for known, columns in (("0", []), ("all", free)):
+                groups: dict = defaultdict(list)
+                for row in files.tables[table]:
+                    groups[tuple(row[n] for n in (*cells, *columns))].append(row["group"])
+                sole = [len(own) for own in groups.values() if len(set(own)) == 1]
+                made[f"group_known.{known}"] = sum(sole)
+        found.append(made)
+    worst = max(found, key=lambda made: (made["unique.all"], made["unchanged"]))
+    return {f"singling_out.{name}": figure for name, figure in worst.items()}
 
 
 def _distances(files: Files):
@@ -380,7 +424,7 @@ def test_no_world_that_the_files_allow_gives_another_manifest(name, tmp_path, mo
 def manifest_of(job: dc.Job, ages: list[int], values: list[str], place: Path) -> dict:
     """The manifest of a table's release, without the hashes of its shuffled files."""
     frame = pl.DataFrame({"age": ages, "ill": values})
-    folder = dc.publish(frame, job).save(place, report=False)
+    folder = dc.publish(frame, job).save(place, report=False, **UNATTACKED)
     said = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     for entry in said["tables"].values():
         del entry["sha256"]

@@ -14,11 +14,13 @@ import numpy as np
 import polars as pl
 import pytest
 from tests import naive
+from tests.saving import UNATTACKED
 from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli.app import app
 from discreet.releases.manifest import sha256_of
+from discreet.requirements.registry import REQUIREMENTS
 
 ROWS = 120
 KINDS = ("generalized", "bucketized", "counted", "decomposed", "projected")
@@ -77,7 +79,9 @@ def releases(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("releases")
     write_people(folder)
     for kind in KINDS:
-        dc.publish(None, job_of(folder, kind), seed=3).save(folder / kind, report=False)
+        dc.publish(None, job_of(folder, kind), seed=3).save(
+            folder / kind, report=False, **UNATTACKED
+        )
     return folder
 
 
@@ -319,7 +323,7 @@ def test_what_readers_find_must_be_what_the_files_give(releases, tmp_path):
 
 def test_a_report_that_was_edited_is_refused(releases, tmp_path):
     folder = tmp_path / "release"
-    dc.publish(None, job_of(releases, "generalized"), seed=3).save(folder)
+    dc.publish(None, job_of(releases, "generalized"), seed=3).save(folder, **UNATTACKED)
     assert dc.audit(folder).ok
     page = folder / "report.html"
     page.write_text(page.read_text(encoding="utf-8").replace("at least 4", "at least 40"))
@@ -345,7 +349,7 @@ def by_method(request, releases, tmp_path):
     """A release whose job has no requirement: all that it promises is its method's."""
     asked = job_of(releases, request.param)
     job = dc.Job(source=asked.source, attributes=asked.attributes, method=METHOD_OF[request.param])
-    dc.publish(None, job).save(tmp_path / request.param, report=False)
+    dc.publish(None, job).save(tmp_path / request.param, report=False, **UNATTACKED)
     forger = Forger(tmp_path, request.param, tmp_path / "forged")
     forger.job = job
     return forger
@@ -403,3 +407,36 @@ def test_the_command_line_prints_what_readers_find(releases):
     result = CliRunner().invoke(app, ["audit", str(releases / "decomposed"), "--verbose"])
     assert result.exit_code == 0
     assert "An attacker who knows a target's" in result.output
+
+
+@pytest.mark.parametrize(
+    ("requirement", "parameters"),
+    [
+        ("k-map", {"k": 1000, "by": "table"}),
+        ("population-risk", {"at_most": 0.01, "by": "table"}),
+        ("k-map", {"k": 1000, "by": "weights"}),
+        ("delta-presence", {"lower": 0.0, "upper": 0.1}),
+        ("m-invariance-in-series", {"m": 2}),
+    ],
+)
+def test_a_guarantee_that_neither_job_nor_files_know_is_a_problem(forger, requirement, parameters):
+    promise = REQUIREMENTS[requirement].model_validate(parameters)
+    forger.manifest["promises"].append(
+        {
+            "requirement": requirement,
+            "parameters": promise.parameters(),
+            "holds": True,
+            "achieved": {},
+            "by_attribute": {},
+        }
+    )
+    forger.write_manifest()
+    found = dc.audit(forger.folder, original=forger.job)
+    assert not found.ok
+    assert any(
+        requirement in problem and "the job does not ask for" in problem
+        for problem in found.problems
+    )
+    alone = CliRunner().invoke(app, ["audit", str(forger.folder)])
+    assert alone.exit_code == 1
+    assert "every guarantee holds" not in alone.output

@@ -1,7 +1,6 @@
 """Folders whose files carry what their tables do not show, by a forger who recomputes hashes.
 
-Where a canonical form exists, the audit refuses any other. Files that an operating system adds are
-only remarked upon.
+Where a canonical form exists, the audit refuses any other.
 """
 
 from __future__ import annotations
@@ -18,13 +17,14 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from tests import naive
+from tests.saving import UNATTACKED
 from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli.app import app
 from discreet.io.atomic import hash_of_folder
-from discreet.releases.kinds.decomposed import sensitive_sets
 from discreet.releases.manifest import sha256_of
+from discreet.releases.worlds import sensitive_sets
 
 ROWS = 90
 METHODS = {
@@ -66,7 +66,7 @@ def releases(tmp_path_factory) -> Path:
     for kind in METHODS:
         made = dc.publish(frame(), job_of(kind))
         for format in ("csv", "parquet"):
-            made.save(folder / f"{kind}-{format}", format=format, report=False)
+            made.save(folder / f"{kind}-{format}", format=format, report=False, **UNATTACKED)
     return folder
 
 
@@ -175,12 +175,20 @@ def test_metadata_of_a_parquet_file_is_refused(copied):
     assert "metadata or a layout that discreet does not write" in problems(folder)
 
 
-def test_a_parquet_file_of_another_version_is_remarked_upon(copied, monkeypatch):
+def test_a_parquet_file_of_another_version_is_a_problem(copied, monkeypatch):
     folder = copied("generalized-parquet")
     monkeypatch.setattr("pyarrow.cpp_version", "0.0.1")
+    assert "its bytes could not be compared" in problems(folder)
+
+
+def test_a_parquet_file_too_large_to_compare_is_remarked_upon(copied, monkeypatch):
+    folder = copied("generalized-parquet")
+    monkeypatch.setattr("discreet.io.canonical_files.DENSE_BYTES", 1)
     found = dc.audit(folder)
     assert found.ok
     assert "its bytes were not compared" in found.remarks[0]
+    output = CliRunner().invoke(app, ["audit", str(folder)]).output
+    assert "every guarantee holds; 1 check could not be made" in " ".join(output.split())
 
 
 def test_rows_of_a_parquet_file_are_known_before_it_is_read(copied, monkeypatch):
@@ -234,16 +242,44 @@ def test_a_header_unlike_the_manifest_is_refused(copied, change):
         dc.read_release(folder)
 
 
-@pytest.mark.parametrize("name", [".DS_Store", "Thumbs.db", "desktop.ini"])
-def test_a_file_of_a_file_manager_is_a_remark(copied, name):
+@pytest.mark.parametrize("name", [".DS_Store", "Thumbs.db", "desktop.ini", ".hidden", "notes.txt"])
+@pytest.mark.parametrize("form", ["file", "link", "folder"])
+def test_any_file_that_is_not_of_the_release_is_a_problem(copied, tmp_path, name, form):
     folder = copied("generalized-csv")
-    (folder / name).write_bytes(b"\0")
-    found = dc.audit(folder)
-    assert found.ok
-    assert f"'{name}' is in the folder" in found.remarks[0]
+    if form == "file":
+        (folder / name).write_text("Ann Lee has a\n")
+    elif form == "link":
+        (folder / name).symlink_to(tmp_path / "nowhere")
+    else:
+        (folder / name).mkdir()
+    assert f"'{name}' is in the folder and not in the manifest" in problems(folder)
     result = CliRunner().invoke(app, ["audit", str(folder)])
-    assert result.exit_code == 0
-    assert name in result.output
+    assert result.exit_code == 1
+    assert "every guarantee holds" not in result.output
+
+
+def test_a_file_of_a_file_manager_among_the_parts_of_a_table_is_a_problem(copied):
+    folder = copied("generalized-parquet")
+    whole = folder / "records.parquet"
+    whole.rename(folder / "part")
+    whole.mkdir()
+    (folder / "part").rename(whole / "part-00000.parquet")
+    seal(folder)
+    assert not problems(folder)
+    (whole / ".DS_Store").write_text("Ann Lee has a\n")
+    assert "'records.parquet' is not a regular file" in problems(folder)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"Ann Lee has a", b"x" * 64, b"Ann Lee has drug a, Bob Lee has drug b".ljust(63) + b"\n"],
+    ids=["short", "letters", "a line"],
+)
+def test_a_text_is_no_signature(copied, content):
+    folder = copied("generalized-csv")
+    (folder / "manifest.sig").write_bytes(content)
+    assert "'manifest.sig' is not a signature" in problems(folder)
+    assert CliRunner().invoke(app, ["audit", str(folder)]).exit_code == 1
 
 
 def rewrite(folder: Path, table: str, change) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests import naive
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.releases.manifest import sha256_of
@@ -36,7 +37,7 @@ FRAME = pl.DataFrame(
 
 def publish(place: Path, method="mondrian", requirements=({"p-diversity": {"l": 2}},)) -> Path:
     job = dc.Job(attributes=ATTRIBUTES, requirements=list(requirements), method=method)
-    return dc.publish(FRAME, job).save(place)
+    return dc.publish(FRAME, job).save(place, **UNATTACKED)
 
 
 @pytest.fixture(scope="module")
@@ -121,8 +122,16 @@ def test_a_report_of_another_version_is_not_vouched_for(forged):
     said = naive.read_manifest(forged)
     said["discreet"] = "0.0.1"
     naive.write_manifest(forged, said)
-    found = dc.audit(forged)
-    assert "can only be checked with that version" in " ".join(found.remarks)
+    report = forged / "report.html"
+    for page in (report.read_text(encoding="utf-8"), "<p>Ann has a</p>"):
+        report.write_text(page, encoding="utf-8")
+        said["report_sha256"] = sha256_of(report)
+        naive.write_manifest(forged, said)
+        found = dc.audit(forged)
+        assert not found.ok
+        assert "can only be checked with that version" in " ".join(found.problems)
+    report.unlink()
+    assert dc.audit(forged).ok
 
 
 @pytest.mark.parametrize("also", [True, False])
@@ -149,7 +158,7 @@ def test_escaped_is_said_where_a_cell_is(tmp_path):
     attributes["ill"]["escape"] = attributes["job"]["escape"] = True
     frame = FRAME.with_columns(ill=pl.Series(list("*bcd") * 6))
     job = dc.Job(attributes=attributes, requirements=[{"p-diversity": {"l": 2}}], method="mondrian")
-    place = dc.publish(frame, job).save(tmp_path / "release")
+    place = dc.publish(frame, job).save(tmp_path / "release", **UNATTACKED)
     said = naive.read_manifest(place)["attributes"]
     assert said["ill"]["escaped"]
     assert not said["job"]["escaped"]
@@ -201,7 +210,7 @@ def test_the_public_report_names_no_unpublished_column_and_no_job(releases):
 def test_what_no_guarantee_covers_is_said_first(tmp_path, requirements, covered):
     job = dc.Job(attributes=ATTRIBUTES, requirements=requirements, method="mondrian")
     release = dc.publish(FRAME, job)
-    place = release.save(tmp_path / "release")
+    place = release.save(tmp_path / "release", **UNATTACKED)
     assert naive.read_manifest(place)["coverage"] == covered
     open_ = [name for name, by in covered.items() if not by]
     warning = f"no guarantee covers {', '.join(repr(name) for name in open_)}"

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive
+from tests.saving import UNATTACKED
 from tests.tables import coded_table
 
 import discreet as dc
 from discreet.methods.base import Task
 from discreet.pipeline.run import make_release
-from discreet.releases.audit import matching, tracing
-from discreet.releases.audit.matching import unmatched_rows
-from discreet.releases.audit.tracing import untraced_rows
+from discreet.releases.audit import matching
+from discreet.releases.audit.matching import unmatched_rows, untraced_rows
 
 CELLS = ["1", "2", "3", "[1, 2]", "[2, 3]", "[1, 3]", "{1, 3}", "*"]
 
@@ -87,7 +87,7 @@ def test_a_witness_is_checked_row_by_row():
 
 @pytest.mark.parametrize("keys", [1, 12, 2**32])
 def test_a_witness_of_exact_cells_is_checked_row_by_row(keys, monkeypatch):
-    monkeypatch.setattr(tracing, "KEYS", keys)  # a key a column, for two columns, for all
+    monkeypatch.setattr(matching, "KEYS", keys)  # a key a column, for two columns, for all
     table = coded_table({"a": [1, 2, 3], "b": ["u", "v", "u"], "s": ["x", "y", "x"]}, "qqs")
     records = coded_table({"a": ["2", "3", "1"], "b": ["v", "u", "u"], "s": ["y", "x", "z"]}, "qqs")
     task = Task(table, {}, [], np.random.default_rng(0))
@@ -117,7 +117,7 @@ def test_an_audit_finds_what_was_changed_after_publishing(tmp_path):
         method={"mondrian": {"cuts": "relaxed"}},
     )
     place = tmp_path / "release"
-    make_release(None, job, seed=1).save(place)
+    make_release(None, job, seed=1).save(place, **UNATTACKED)
     assert dc.audit(place, original=job).ok
 
     records = place / "records.csv"

@@ -7,6 +7,7 @@ import hashlib
 import json
 
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.pipeline.run import make_release
@@ -40,7 +41,7 @@ def job(tmp_path):
 
 def test_cells_are_labels_and_the_manifest_names_the_hierarchies(job, tmp_path):
     release = tmp_path / "release"
-    make_release(None, dc.Job.load(job), seed=1).save(release)
+    make_release(None, dc.Job.load(job), seed=1).save(release, **UNATTACKED)
     manifest = json.loads((release / "manifest.json").read_text())
     assert manifest["method"]["parameters"] == {"cuts": "strict", "cells": "levels"}
     assert set(manifest["method"]["hierarchies"]) == {"age", "place", "job"}
@@ -59,7 +60,7 @@ def test_cells_are_labels_and_the_manifest_names_the_hierarchies(job, tmp_path):
 
 def test_the_private_file_has_the_source_s_hash(job, tmp_path):
     release = tmp_path / "release"
-    make_release(None, dc.Job.load(job), seed=1).save(release)
+    make_release(None, dc.Job.load(job), seed=1).save(release, **UNATTACKED)
     private = json.loads((tmp_path / "release.private.json").read_text())
     expected = hashlib.sha256((tmp_path / "people.csv").read_bytes()).hexdigest()
     assert private["source_sha256"] == expected
@@ -68,7 +69,7 @@ def test_the_private_file_has_the_source_s_hash(job, tmp_path):
 
 def test_the_same_seed_gives_the_same_files(job, tmp_path):
     for name in ("first", "second"):
-        make_release(None, dc.Job.load(job), seed=7).save(tmp_path / name)
+        make_release(None, dc.Job.load(job), seed=7).save(tmp_path / name, **UNATTACKED)
     first, second = ((tmp_path / name / "records.csv").read_bytes() for name in ("first", "second"))
     assert first == second
 
@@ -80,7 +81,7 @@ def test_progress_names_every_phase(job, tmp_path):
         phases.setdefault(phase, []).append(share)
 
     release = make_release(None, dc.Job.load(job), seed=1, progress=tell)
-    release.save(tmp_path / "release", progress=tell)
+    release.save(tmp_path / "release", progress=tell, **UNATTACKED)
     wanted = ["reading", "hierarchies", "mondrian", "writing", "reading back", "audit", "measures"]
     assert [phase for phase in phases if phase in wanted] == wanted
     assert phases["mondrian"][-1] == 1.0

@@ -7,13 +7,22 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from tests import naive
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.io.frames import code_frame
 from discreet.pipeline.run import make_release
-from discreet.releases.audit.row_order import related_columns, source_order_problems
-from discreet.releases.kinds.decomposed.aligned_order import chance_of_order
-from discreet.releases.kinds.decomposed.sensitive_sets import index_signatures, read_sets
+from discreet.releases.audit.row_order import (
+    CHANCE,
+    beyond_chance,
+    chance_of_same_order,
+    related_columns,
+)
+from discreet.releases.audit.row_order import _is_related as is_related
+from discreet.releases.kinds.decomposed import chance_of_order
+from discreet.releases.manifest import sha256_of
+from discreet.releases.worlds.sensitive_sets import index_signatures, read_sets
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.roles import Distance, Role, ValueType
 
@@ -89,7 +98,149 @@ def test_an_order_that_is_kept_in_part_is_found(where, part):
     order = np.arange(ROWS)
     order[~kept] = rng.permutation(order[~kept])
     assert {"region", "year", "drug"} <= set(related_columns(original.take(order), original))
-    assert source_order_problems({"records": original.take(order)}, original)
+
+
+KEPT = {  # the smallest table, by the columns of these numbers of values, whose order is found
+    "rows that all differ": ([1000], 15),
+    "groups of two": ([-2], 18),
+    "five values": ([5], 21),
+    "two values": ([2], 43),
+    "two columns of two values": ([2, 2], 24),
+}
+
+
+def rows_like(columns: list[int], rows: int) -> np.ndarray:
+    """Which rows agree: each column repeats its values in turn, or has groups of some rows."""
+    place = np.arange(rows)
+    agreeing = np.ones((rows, rows), bool)
+    width = 1
+    for values in columns:
+        cell = place // -values if values < 0 else place // width % values
+        width *= abs(values)
+        agreeing &= cell[:, None] == cell
+    return agreeing
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_a_kept_order_is_found_from_a_stated_number_of_rows_on(case):
+    columns, least = KEPT[case]
+    assert is_related(rows_like(columns, least))
+    assert chance_of_same_order(rows_like(columns, least)) < CHANCE
+    smaller = least - 2 if min(columns) < 0 else least - 1
+    assert not is_related(rows_like(columns, smaller))
+    assert chance_of_same_order(rows_like(columns, smaller)) > CHANCE
+
+
+@pytest.mark.parametrize("columns", [[1000], [-3], [5], [2, 3]])
+@pytest.mark.parametrize("rows", [100, 400])
+def test_shifted_suppressed_and_partly_kept_rows_are_found(columns, rows):
+    agreeing = rows_like(columns, rows)
+    rng = np.random.default_rng(1)
+    assert is_related(np.roll(agreeing, 1, axis=0))
+    assert is_related(agreeing[rng.random(rows) < 0.95])
+    moved = np.arange(rows)
+    some = rng.permutation(rows)[: rows // 5]
+    moved[some] = rng.permutation(some)
+    assert is_related(agreeing[moved])
+
+
+@pytest.mark.parametrize("columns", [[1000], [-3], [5], [2], [2, 3]])
+@pytest.mark.parametrize("rows", [2, 5, 20, 60])
+def test_the_bound_holds_for_random_orders(columns, rows, monkeypatch):
+    """At a chance of 5 %, at most about 5 % of all random orders are called related."""
+    monkeypatch.setattr("discreet.releases.audit.row_order.CHANCE", 0.05)
+    agreeing = rows_like(columns, rows)
+    rng = np.random.default_rng(2)
+    orders = [rng.permutation(rows) for _ in range(400)]
+    places = sum(
+        beyond_chance(int(agreeing[order].diagonal().sum()), agreeing.sum(axis=1))
+        for order in orders
+    )
+    either = sum(is_related(agreeing[order]) for order in orders)
+    assert places <= 400 * 0.05 + 15
+    assert either <= 2 * 400 * 0.05 + 20
+
+
+def small_people(rows: int) -> pl.DataFrame:
+    rng = np.random.default_rng(7)
+    return pl.DataFrame(
+        {
+            "age": rng.integers(20, 60, rows),
+            "sex": rng.choice(["f", "m"], rows),
+            "drug": rng.permutation(np.array(["a", "b", "c"] * rows)[:rows]),
+        }
+    )
+
+
+@pytest.mark.parametrize("method", ["mondrian", "full-domain", "local-recoding"])
+@pytest.mark.parametrize(
+    ("rows", "how"),
+    [
+        *((20, "kept"), (40, "kept"), (40, "shifted"), (100, "kept"), (100, "shifted")),
+        *((20, "reversed"), (40, "reversed"), (100, "reversed"), (3000, "reversed")),
+        *((20, "by age"), (40, "by age"), (100, "by age"), (3000, "by age"), (100, "by drug down")),
+    ],
+)
+def test_a_folder_in_an_order_of_the_source_is_refused(tmp_path, method, rows, how):
+    """By all columns together, ranges included, though no column alone is beyond chance."""
+    small_people(rows).write_csv(tmp_path / "people.csv")
+    job = dc.Job(
+        source={"path": tmp_path / "people.csv"},
+        attributes={
+            "age": {
+                "role": "quasi-identifier",
+                "type": "integer",
+                "hierarchy": {"intervals": [5, 10]},
+            },
+            "sex": {"role": "quasi-identifier", "hierarchy": "suppress"},
+            "drug": {"role": "sensitive"},
+        },
+        requirements=[{"k-anonymity": {"k": 2}}],
+        method=method,
+    )
+    release = dc.publish(None, job, seed=1)
+    place = release.save(tmp_path / "release", report=False, **UNATTACKED)
+    assert dc.audit(place, original=job).ok
+    order = release.formed.orders["records"]
+    records = pl.read_csv(place / "records.csv", infer_schema=False)
+    in_source_order, people = records[np.argsort(order)], small_people(rows)
+    kept = {
+        "kept": in_source_order,
+        "shifted": in_source_order[np.roll(np.arange(rows), 1)],
+        "reversed": in_source_order[::-1],
+        "by age": in_source_order[np.argsort(people["age"].to_numpy(), kind="stable")],
+        "by drug down": in_source_order[people["drug"].arg_sort(descending=True)],
+    }[how]
+    kept.write_csv(place / "records.csv", line_terminator="\n")
+    manifest = naive.read_manifest(place)
+    manifest["tables"]["records"]["sha256"] = sha256_of(place / "records.csv")
+    naive.write_manifest(place, manifest)
+    assert dc.audit(place).ok
+    said = {
+        "reversed": "'records' is that of the original reversed",
+        "by age": "'records' is that of the original sorted by 'age'",
+        "by drug down": "'records' is that of the original sorted by 'drug'",
+    }.get(how, "'records' is related to that of 'the original'")
+    assert said in " ".join(dc.audit(place, original=job).problems)
+
+
+def test_an_order_of_too_few_rows_is_not_called_tested(tmp_path):
+    small_people(6).write_csv(tmp_path / "people.csv")
+    job = dc.Job(
+        source={"path": tmp_path / "people.csv"},
+        attributes={
+            "age": {"role": "quasi-identifier", "type": "integer"},
+            "sex": {"role": "quasi-identifier", "hierarchy": "suppress"},
+            "drug": {"role": "sensitive"},
+        },
+        requirements=[{"k-anonymity": {"k": 3}}],
+        method="mondrian",
+    )
+    place = dc.publish(None, job, seed=1).save(tmp_path / "release", report=False, **UNATTACKED)
+    found = dc.audit(place, original=job)
+    assert found.ok
+    assert "The order of 'records' could not be tested: its 6 rows" in found.remarks[0]
+    assert not dc.audit(place).remarks
 
 
 def decomposed_tables(rows: int):

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests import naive
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.pipeline.run import make_release
@@ -57,7 +58,7 @@ def job_of(source: Path, **parameters) -> dc.Job:
 
 @pytest.fixture
 def release(people: Path) -> Path:
-    make_release(None, job_of(people), seed=1).save(people.parent / "release")
+    make_release(None, job_of(people), seed=1).save(people.parent / "release", **UNATTACKED)
     return people.parent / "release"
 
 
@@ -171,7 +172,7 @@ def test_tables_in_the_same_order(people):
     same = made.formed.orders["projection_1"]
     made.formed.orders = dict.fromkeys(made.formed.orders, same)
     with pytest.raises(dc.AuditError, match="is related to that of 'projection_2'"):
-        made.save(people.parent / "same")
+        made.save(people.parent / "same", **UNATTACKED)
     assert not (people.parent / "same").exists()
 
 
@@ -179,7 +180,7 @@ def test_tables_in_the_order_of_the_source(people):
     made = make_release(None, job_of(people), seed=1)
     made.formed.orders = {**made.formed.orders, "projection_2": np.arange(ROWS)}
     with pytest.raises(dc.AuditError, match=r"'projection_2' .* 'the original'"):
-        made.save(people.parent / "same")
+        made.save(people.parent / "same", **UNATTACKED)
 
 
 def test_sorted_tables(release):

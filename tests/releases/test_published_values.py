@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests import naive
+from tests.saving import UNATTACKED
 
 import discreet as dc
 
@@ -194,7 +195,7 @@ def test_an_audit_counts_the_people_whose_members_are_missing(tmp_path):
     job = job_of({"multi_valued": "|"}, [{"k-anonymity": {"k": 5}}])
     without = frame.with_columns(pl.col("ill").str.replace("gout", ""))
     frame.write_csv(tmp_path / "people.csv")
-    dc.publish(without, job, seed=1).save(tmp_path / "release")
+    dc.publish(without, job, seed=1).save(tmp_path / "release", **UNATTACKED)
     source = dc.Source(path=tmp_path / "people.csv")
     audit = dc.audit(tmp_path / "release", original=job.model_copy(update={"source": source}))
     assert not audit.ok

@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from discreet.releases import placement
-from discreet.releases.placement import SCALING_PRECISION, scale
+from discreet.releases.worlds import placement
+from discreet.releases.worlds.placement import SCALING_PRECISION, scale
 
 
 def fitting(groups: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.table.entropy import FIXED_ORDER
@@ -70,7 +71,7 @@ def test_a_guessed_seed_restores_no_order():
 
 def test_the_order_is_not_in_the_private_file(tmp_path):
     release = made("anatomy")
-    release.save(tmp_path / "release")
+    release.save(tmp_path / "release", **UNATTACKED)
     private = json.loads((tmp_path / "release.private.json").read_text())
     assert private["seed"] == 1
     assert "insecure_fixed_order" not in private
@@ -80,5 +81,5 @@ def test_only_the_loud_option_makes_orders_reproducible(monkeypatch, tmp_path):
     monkeypatch.setenv(FIXED_ORDER, "1")
     one, other = made("anatomy"), made("anatomy")
     assert all(one.tables[name].equals(other.tables[name]) for name in one.tables)
-    one.save(tmp_path / "release")
+    one.save(tmp_path / "release", **UNATTACKED)
     assert json.loads((tmp_path / "release.private.json").read_text())["insecure_fixed_order"]

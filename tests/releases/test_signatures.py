@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.saving import ACCEPTING, UNATTACKED
 from typer.testing import CliRunner
 
 import discreet as dc
@@ -37,7 +38,7 @@ def place(tmp_path: Path) -> Path:
     (tmp_path / "job.yaml").write_text(JOB)
     for name in ("key", "other"):
         assert run("keys", "new", tmp_path / name).exit_code == 0
-    made = run("publish", tmp_path / "job.yaml", "--sign", tmp_path / "key", "--quiet")
+    made = run("publish", tmp_path / "job.yaml", "--sign", tmp_path / "key", "--quiet", *ACCEPTING)
     assert made.exit_code == 0, made.output
     return tmp_path
 
@@ -60,6 +61,16 @@ def test_a_signature_that_nobody_asked_for_is_remarked_upon(place):
     assert found.ok
     assert found.signed is None
     assert "The signature was not checked" in found.remarks[0]
+    output = run("audit", place / "release").output
+    assert "every guarantee holds; 1 check could not be made" in " ".join(output.split())
+
+
+def test_a_page_of_another_version_is_as_trusted_as_its_signature(place, monkeypatch):
+    monkeypatch.setattr("discreet.api.audit.__version__", "9.9.9")
+    found = dc.audit(place / "release", trust=place / "key.pub")
+    assert found.ok
+    assert "can only be checked with that version" in found.remarks[0]
+    assert not dc.audit(place / "release").ok
 
 
 def test_an_unsigned_release_is_refused(place):
@@ -103,7 +114,7 @@ def test_anything_but_a_signature_beside_the_manifest_is_refused(place):
 
 def test_from_python(place):
     made = dc.publish(None, dc.Job.load(place / "job.yaml"))
-    folder = made.save(place / "mine", sign=place / "key")
+    folder = made.save(place / "mine", sign=place / "key", **UNATTACKED)
     assert dc.audit(folder, trust=place / "key.pub").ok
 
 
@@ -132,7 +143,9 @@ def test_keys_are_private_and_never_overwritten(place):
 
 def test_a_key_that_others_can_read_is_refused(place):
     (place / "key").chmod(0o644)
-    result = run("publish", place / "job.yaml", "--sign", place / "key", "--output", place / "no")
+    result = run(
+        "publish", place / "job.yaml", "--sign", place / "key", "--output", place / "no", *ACCEPTING
+    )
     assert result.exit_code == 2
     assert "other users can read this private key" in result.output
     assert not (place / "no").exists()
@@ -150,7 +163,15 @@ def test_without_the_package_one_sentence_says_what_to_install(place, monkeypatc
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "cryptography", None)
     for call in (
-        ("publish", place / "job.yaml", "--sign", place / "key", "--output", place / "no"),
+        (
+            "publish",
+            place / "job.yaml",
+            "--sign",
+            place / "key",
+            "--output",
+            place / "no",
+            *ACCEPTING,
+        ),
         ("audit", place / "release", "--trust", place / "key.pub"),
         ("keys", "new", place / "third"),
     ):

@@ -8,6 +8,7 @@ import re
 import polars as pl
 import pytest
 from tests.requirements.test_catalog import EXAMPLES, names
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.job.proposing.job_text import propose_job
@@ -15,7 +16,6 @@ from discreet.job.proposing.untyped_table import read_untyped
 from discreet.job.table_profile import profile_table
 from discreet.pipeline.prepare import prepare
 from discreet.releases.audit.audit import audit_folder
-from discreet.releases.wording import of_unit
 from discreet.table.roles import Unit
 
 ROWS = 12
@@ -40,7 +40,7 @@ REPEATED = ["secret"] * 5 + DISTINCT[5:]
 
 
 def said(release, tmp_path):
-    place = release.save(tmp_path / "release")
+    place = release.save(tmp_path / "release", **UNATTACKED)
     return "\n".join(release.explanation) + (place / "report.html").read_text()
 
 
@@ -83,7 +83,7 @@ def test_without_an_identifier_rows_are_spoken_of(tmp_path):
 def test_an_audit_believes_the_unit_only_with_the_original(tmp_path):
     table = frame(REPEATED)
     made = job(unit="rows")
-    place = dc.publish(table, made).save(tmp_path / "release", report=False)
+    place = dc.publish(table, made).save(tmp_path / "release", report=False, **UNATTACKED)
     file = place / "manifest.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"unit": "person"}))
     assert dc.audit(place).unit is Unit.ROW
@@ -93,7 +93,7 @@ def test_an_audit_believes_the_unit_only_with_the_original(tmp_path):
 
 @pytest.mark.parametrize("requirement", EXAMPLES, ids=names)
 def test_guarantees_of_rows_do_not_speak_of_people(requirement):
-    sentence = of_unit(requirement.sentence(), Unit.ROW)
+    sentence = requirement.stated(Unit.ROW)
     assert not re.search(r"\b(people|persons?|members|who look alike|\w+body)\b", sentence)
 
 
@@ -111,8 +111,3 @@ def test_init_and_profile_report_repeated_identifiers(tmp_path):
     assert warning.startswith(counts)
     assert "'unit: rows'" in warning
     assert not any(visit in warning + proposed.text for visit in visits)
-
-
-def test_names_of_columns_stay_as_they_are():
-    sentence = "In each person's group, 'people' has at least 2 different values."
-    assert of_unit(sentence, Unit.ROW) == sentence.replace("person's", "row's")

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from tests.saving import REASON
 
 import discreet as dc
 from discreet.api.demonstrate import make_patients
 from discreet.attacks.run import AttackReport
 from discreet.pipeline.run import make_release
-from discreet.report.languages.translation import speaking
 from discreet.report.pages.attack_page import attack_page
 from discreet.report.pages.release_page import release_page
 from discreet.report.result_views import page_of
+from discreet.statements import speaking
 
 QUASI = """
   birthday: {role: quasi-identifier, type: date, hierarchy: {dates: [year, decade, "*"]}}
@@ -118,7 +119,7 @@ def published_case(folder: Path, name: str) -> tuple[dc.Release, Path]:
     """The release of a case, with the attacks of its report."""
     job = case_job(folder, name) if name in CASES else person_job(folder, name)
     release = make_release(None, job, seed=1)
-    return release, release.save(folder / name, attack=60)
+    return release, release.save(folder / name, attack=60, accept_risk=REASON)
 
 
 def pages_of(release: dc.Release, place: Path, language: str) -> Iterator[tuple[str, str]]:

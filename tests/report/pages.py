@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.saving import REASON
+
 import discreet as dc
 from discreet.job.table_profile import profile_table
 from discreet.pipeline.prepare import prepare
@@ -17,7 +19,7 @@ from discreet.report.pages.profile_page import profile_page
 
 def write_pages(folder: Path, job: dc.Job) -> dict[str, Path]:
     """Publish, attack, measure, compare and profile; the page of each by its kind."""
-    place = make_release(None, job, seed=1).save(folder / "release", attack=60)
+    place = make_release(None, job, seed=1).save(folder / "release", attack=60, accept_risk=REASON)
     manifest = Manifest.load(place)
     attacked = dc.attack(place, original=job)
     measured = dc.measure(place, original=job, queries=50)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tests.real_data import adult
 from tests.report.browser import Browser, installed, running
+from tests.saving import REASON
 
 import discreet as dc
 from discreet.api.demonstrate import JOB, make_patients
@@ -25,7 +26,10 @@ def draw(browser: Browser, folder: Path) -> None:
     make_patients(folder / "patients.csv")
     (folder / "job.yaml").write_text(JOB, encoding="utf-8")
     job = dc.Job.load(folder / "job.yaml")
-    report = make_release(None, job, seed=20).save(folder / "release", attack=60) / "report.html"
+    report = (
+        make_release(None, job, seed=20).save(folder / "release", attack=60, accept_risk=REASON)
+        / "report.html"
+    )
     browser.open(folder / "release.private.html", width=1000).picture(IMAGES / "sign.png", 1280)
     browser.open(report, width=1000).picture(IMAGES / "report.png", 1280)
     browser.open(report, width=1000, dark=True).picture(IMAGES / "report-dark.png", 1280)

@@ -146,7 +146,7 @@ def test_the_report_to_sign_states_verdict_figures_and_lines_to_sign(browser, pa
     page = browser.open(pages["private"])
     words = ("Ready to sign", "Look at these", "Do not publish")
     assert page.evaluate("document.querySelector('h1').innerText").strip("✓!✗ \n") in words
-    assert list(page.figures()) == ["believed", "certain", "reidentified"]
+    assert list(page.figures()) == ["believed", "certain", "reidentified", "singled_out"]
     assert page.evaluate("getComputedStyle(document.querySelector('.sign')).display") == "grid"
     text = page.evaluate("document.body.innerText")
     assert release["source_sha256"] in text

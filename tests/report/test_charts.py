@@ -20,6 +20,7 @@ from discreet.report.charts.result_charts import (
     series_chart,
 )
 from discreet.report.charts.svg import draw, standalone, ticks_of
+from discreet.report.charts.vega_lite import vega_lite
 from discreet.report.pieces import Card, Page, Section, table, text
 from discreet.utility.comparison import Comparison, Point, Recommendation, Use
 
@@ -120,23 +121,24 @@ def test_the_frontier_is_logarithmic_and_says_which_points_are_outdone():
     ],
     ids=lambda chart: chart.name,
 )
-def test_a_chart_stands_alone_and_in_altair(chart):
-    from discreet.report.charts.altair_charts import altair_chart
+def test_a_chart_stands_alone_and_is_vega_lite(chart):
+    import altair
 
     assert ET.fromstring(standalone(chart)).tag.endswith("svg")
-    spec = altair_chart(chart).to_dict()
+    spec = altair.Chart.from_dict(vega_lite(chart)).to_dict()
     values = re.findall(r"'series': '([^']*)'", str(spec))
     assert set(values) == {mark.series for mark in chart.marks}
 
 
-def test_results_have_altair_charts_by_name():
+def test_results_have_charts_by_name_that_notebooks_draw():
     release = release_of()
     assert set(release.charts()) == {"group_sizes", "beliefs_by_group", "loss"}
     assert set(release.audit.charts()) == {"group_sizes", "beliefs_by_group"}
     measured = dc.measure(release, original=None, queries=20)
     assert {"loss", "query_error"} >= set(measured.charts()) >= {"loss"}
     assert set(COMPARISON.charts()) == {"frontier", "learning"}
-    spec = release.charts()["loss"].to_dict()
+    spec = release.charts()["loss"]
+    assert spec._repr_mimebundle_()["application/vnd.vegalite.v5+json"] == spec
     assert {row["lane"] for row in spec["data"]["values"]} == {"age"}
 
 

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.saving import UNATTACKED
 from typer.testing import CliRunner
 
 import discreet as dc
@@ -18,7 +19,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 def test_a_command_writes_its_page(command, tmp_path):
     job = EXAMPLES / "mondrian" / "job.yaml"
     page, release = tmp_path / "page.html", tmp_path / "release"
-    dc.publish(None, dc.Job.load(job), seed=1).save(release)
+    dc.publish(None, dc.Job.load(job), seed=1).save(release, **UNATTACKED)
     subject = {
         "profile": [str(job)],
         "audit": [str(release)],
@@ -38,7 +39,7 @@ def test_the_audit_of_a_series_draws_its_beliefs(tmp_path):
     folder = shutil.copytree(EXAMPLES / "series", tmp_path / "series")
     job = dc.Job.load(folder / "odds.yaml")
     with dc.Ledger.create(dc.LedgerSettings(path="other.ledger").located(folder)) as ledger:
-        dc.publish(None, job, seed=1).save(folder / "first")
+        dc.publish(None, job, seed=1).save(folder / "first", **UNATTACKED)
         found = dc.audit_series(ledger=ledger, correlation=folder / "odds.csv")
     assert found.joint is not None
     html = found._repr_html_()

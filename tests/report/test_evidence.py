@@ -15,17 +15,19 @@ import pytest
 from tests.report.browser import Browser, installed, running
 from tests.report.test_browser import CUT_OFF
 from tests.report.test_leaks import MARK, marked_job, write_table
+from tests.saving import UNATTACKED
 from typer.testing import CliRunner
 
 import discreet as dc
+from discreet.addons.evidence.document import NOT_COMPUTED, TO_WRITE, Evidence
+from discreet.addons.evidence.pack import FRAMEWORKS
 from discreet.attacks.base import Criterion
 from discreet.cli.app import app
 from discreet.io.signatures import create_keys, is_signed
 from discreet.releases.audit.audit import read_tables
+from discreet.releases.kinds.base import class_sizes
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
-from discreet.report.evidence.document import NOT_COMPUTED, TO_WRITE, Evidence
-from discreet.report.evidence.pack import FRAMEWORKS
 
 JOBS = {
     "generalized": ("mondrian", "[{k-anonymity: {k: 4}}, {distinct-l-diversity: {l: 2}}]"),
@@ -53,7 +55,7 @@ def packs(tmp_path_factory) -> dict[str, Made]:
         if kind == "bucketized":
             attributes = {**job.attributes, "job": dc.Attribute(role="drop")}
             job = job.model_copy(update={"attributes": attributes})
-        place = dc.publish(None, job, seed=1).save(folder / "release")
+        place = dc.publish(None, job, seed=1).save(folder / "release", **UNATTACKED)
         assert Manifest.load(place).kind == kind
         made[kind] = Made(
             place,
@@ -77,7 +79,7 @@ def smallest_and_mean(made: Made) -> tuple[float, float]:
     """The greatest and the mean chance within the groups, straight from the files."""
     manifest = Manifest.load(made.folder)
     tables = read_tables(made.folder, manifest)
-    sizes = [size for size in kind_of(manifest.kind).sizes(tables).values() if len(size)]
+    sizes = [size for size in class_sizes(kind_of(manifest.kind), tables).values() if len(size)]
     return max(1 / s.min() for s in sizes), max(len(s) / s.sum() for s in sizes)
 
 

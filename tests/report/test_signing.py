@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.saving import REASON
 
 import discreet as dc
 from discreet.releases.analyst_errors import analyst_errors
@@ -28,12 +29,16 @@ def job(**further) -> dc.Job:
 
 def saved(frame: pl.DataFrame, given_job: dc.Job, folder, **how) -> dc.Release:
     release = dc.publish(frame, given_job, seed=1)
-    release.save(folder / "release", **{"attack": 60, **how})
+    release.save(folder / "release", **{"attack": 60, "accept_risk": REASON, **how})
     return release
 
 
 SPREAD = pl.DataFrame(
-    {"q": [n // 8 for n in range(64)], "s": list("abcdefgh") * 8, "t": list("uvwxyzuv") * 8}
+    {
+        "q": [n // 8 for n in range(64)],
+        "s": list("abcdefgh") * 8,
+        "t": ["uvwxyz"[(n % 8 + n // 8) % 6] for n in range(64)],  # goes with each value of s
+    }
 )
 
 
@@ -45,22 +50,27 @@ def test_a_release_without_findings_is_ready_to_sign(tmp_path):
     assert found.word == "Ready to sign", found
     assert found.reasons == []
     assert {one.key: one.value for one in found.figures} == {
-        "believed": 0, "certain": 0, "reidentified": pytest.approx(1 / 36)
+        "believed": 0, "certain": 0, "reidentified": pytest.approx(1 / 36), "singled_out": 0,
     }  # fmt: skip
 
 
 def test_certain_values_and_thresholds_of_the_job_decide(tmp_path):
     """Who knows the other value is certain in groups where it occurs once."""
-    strict = job(sign_off={"certain": {"look": 0, "refuse": 0.2}})
+    knowing = {"attackers": ["insider"]}
+    strict = job(sign_off={"certain": {"look": 0, "refuse": 0.2}}, **knowing)
     release = saved(SPREAD, strict, tmp_path)
-    certain = next(one for one in release.verdict().figures if one.key == "certain")
-    assert certain.value > 0.2
+    figures = {(one.attacker, one.key): one.value for one in release.verdict().figures}
+    assert figures["acquaintance", "certain"] == 0 and figures["insider", "certain"] > 0.2
     assert release.verdict().word == "Do not publish"
-    lenient = job(sign_off={"certain": {"look": 1, "refuse": 1}})
+    lenient = {"certain": {"look": 1, "refuse": 1}, "believed": {"look": 1, "refuse": 1}}
+    lenient = job(sign_off=lenient, **knowing)
     again = saved(SPREAD, lenient, tmp_path, force=True).verdict()
     assert again.word == "Ready to sign"
-    default = saved(SPREAD, job(), tmp_path, force=True)
-    assert default.verdict().word in ("Look at these", "Do not publish")
+    default = saved(SPREAD, job(), tmp_path, force=True).verdict()
+    assert default.word == "Ready to sign"  # the insider is none of the attackers of a release
+    assert any("insider" in sentence for sentence in default.stronger)
+    public = saved(SPREAD, job(attackers="public"), tmp_path, force=True).verdict()
+    assert public.word == "Do not publish"
     with pytest.raises(dc.JobError, match="at most as large"):
         job(sign_off={"certain": {"look": 0.5, "refuse": 0.1}})
 
@@ -71,7 +81,7 @@ def test_nothing_tried_or_guaranteed_or_left_is_never_ready(tmp_path):
     assert "No attacker was tried" in (tmp_path / "release.private.html").read_text()
     cut = saved(SPREAD, job(), tmp_path, attack=0, force=True).verdict()
     assert cut.word == "Look at these"
-    assert any("Not everything was tried" in one for one in cut.reasons)
+    assert any("acquaintance was not judged wholly" in one for one in cut.reasons)
     nothing = saved(SPREAD, job(requirements=[]), tmp_path, force=True).verdict()
     assert nothing.word != "Ready to sign"
     assert any("Nothing is guaranteed" in one for one in nothing.reasons)
@@ -118,7 +128,9 @@ def test_rows_at_risk_are_those_of_a_naive_count(tmp_path_factory, rows):
             alone = sum(one[place_of] == row[place_of] for one in alike) / len(alike)
             known = [one for one in alike if one[other] == row[other]]
             certain = all(one[place_of] == row[place_of] for one in known)
-            if (alone > 0.5 and share <= 0.5) or (certain and share < 1):
+            same = [one for one in rows if one[other] == row[other]]
+            apart = all(one[place_of] == row[place_of] for one in same)  # by sensitive rows alone
+            if (alone > 0.5 and share <= 0.5) or (certain and not apart):
                 expected.add((number, "qst"[place_of]))
     assert listed == expected
 

@@ -41,10 +41,10 @@ def test_all_forms_of_an_attacker_are_read():
         ROLES + "attackers:\n  a: [age, zip]\n  b: {any: 2}\n  c: {any: 1, of: [age, sex]}\n"
         "  d: {columns: zip, knows: pay}\n"
     )
-    assert job.attackers["a"].columns == ("age", "zip")
-    assert job.attackers["b"].any == 2
-    assert job.attackers["d"].knows == ("pay",)
-    sets = [set(one.key_sets(["age", "zip", "sex"])) for one in job.attackers.values()]
+    assert job.attackers.declared["a"].columns == ("age", "zip")
+    assert job.attackers.declared["b"].any == 2
+    assert job.attackers.declared["d"].knows == ("pay",)
+    sets = [set(one.key_sets(["age", "zip", "sex"])) for one in job.attackers.declared.values()]
     assert sets == [
         {("age", "zip")},
         {("age", "zip"), ("age", "sex"), ("zip", "sex")},
@@ -79,8 +79,8 @@ def test_each_problem_has_its_place():
             "for attackers who know some columns is met by full-domain, mondrian",
         ),
         (
-            "attackers: {a: [age]}\nrequirements:\n  - m-confidentiality: {m: 2, attribute: ill}\n",
-            "m-confidentiality is not judged for attackers who know some columns",
+            "attackers: {a: [age]}\nrequirements:\n  - k-map: {k: 2}\n",
+            "k-map is not judged for attackers who know some columns",
         ),
         (
             "requirements:\n  - k-anonymity: {k: 2, attackers: {a: [pay]}}\n",
@@ -94,6 +94,11 @@ def test_each_problem_has_its_place():
         (
             "requirements:\n  - lkc-privacy: {l: 2, k: 2, c: 0.9, attackers: {a: [age]}}\n",
             "'l' says what attackers know",
+        ),
+        (
+            "attackers: {a: {any: 1, knows: pay}, b: {columns: zip, knows: [pay, ill]}}\n"
+            "requirements:\n  - p-diversity: {l: 2, attribute: pay}\n",
+            "p-diversity protects 'pay', which every attacker that it holds for already knows",
         ),
     ],
 )
@@ -124,8 +129,8 @@ def test_a_release_names_its_attackers_and_bounds_no_other():
 def test_several_attackers_with_requirements_of_every_shape(method):
     job = dc.Job.parse(
         ROLES + "attackers:\n  a: [age, sex]\n  b: [age, zip]\n  c: {columns: [sex], knows: pay}\n"
-        "requirements:\n  - graded-alpha-k-anonymity: {alpha: {flu: 0.9}, others: 0.9, k: 3,"
-        " attribute: ill}\n  - multi-attribute-l-diversity: {l: 1, attackers: {a: [age, sex]}}\n"
+        "requirements:\n  - alpha-k-anonymity: {alpha: 0.9, k: 3, attribute: ill}\n"
+        "  - multi-attribute-l-diversity: {l: 1, attackers: {a: [age, sex]}}\n"
         "  - t-closeness: {t: 0.6}\n"
         f"  - lkc-privacy: {{l: 1, k: 4, c: 0.9}}\nmethod: {method}\n"
     )

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.saving import ACCEPTING
 from typer.testing import CliRunner
 
 import discreet as dc
@@ -98,7 +99,7 @@ def test_the_command_line(tmp_path, monkeypatch):
         encoding="utf-8",
     )
     runner = CliRunner()
-    assert runner.invoke(app, ["publish", "job.yaml", "--output", "out"]).exit_code == 0
+    assert runner.invoke(app, ["publish", "job.yaml", "--output", "out", *ACCEPTING]).exit_code == 0
     said = runner.invoke(
         app, ["audit", "out", "--original", "job.yaml", "--population", "everybody.csv"]
     )

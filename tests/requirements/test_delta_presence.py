@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests import naive
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.releases.audit.shards import judge_shard
@@ -87,7 +88,7 @@ def test_what_is_published_keeps_presence_between_the_bounds(people, lower, uppe
         folder = Path(name)
         job = job_of(folder, people, {"delta-presence": {"lower": lower, "upper": upper}})
         try:
-            place = dc.publish(None, job, seed=1).save(folder / "release")
+            place = dc.publish(None, job, seed=1).save(folder / "release", **UNATTACKED)
         except dc.InfeasibleError:
             # not even the most general recoding, in which all persons are alike
             assert not Fraction(str(lower)) <= whole <= Fraction(str(upper))
@@ -177,7 +178,7 @@ def test_a_table_that_is_not_part_of_its_population_is_refused(tmp_path):
 def test_another_population_than_the_publisher_s_is_noticed(tmp_path):
     people = [(20, "01", True), (20, "01", False), (30, "01", False)]
     job = job_of(tmp_path, people, {"delta-presence": {"upper": 0.5}})
-    place = dc.publish(None, job).save(tmp_path / "release")
+    place = dc.publish(None, job).save(tmp_path / "release", **UNATTACKED)
     (tmp_path / "people.csv").write_text("age,zip\n20,01\n")
     assert not dc.audit(place, original=job).ok
 
@@ -185,7 +186,7 @@ def test_another_population_than_the_publisher_s_is_noticed(tmp_path):
 def test_the_attack_on_membership_is_bounded_by_it(tmp_path):
     people = [(20, "01", True), (21, "01", False), (30, "01", False), (33, "02", True)]
     job = job_of(tmp_path, people, {"delta-presence": {"upper": 0.5}})
-    place = dc.publish(None, job).save(tmp_path / "release")
+    place = dc.publish(None, job).save(tmp_path / "release", **UNATTACKED)
     given_population = {"original": job, "attacks": ["membership"]}
     report = dc.attack(place, population=tmp_path / "people.csv", **given_population)
     (found,) = report.findings
@@ -208,3 +209,9 @@ def test_cells_that_no_person_fits_fail(tmp_path):
     tables = {"records": replace(records, columns={**records.columns, "age": strange})}
     findings = judge_shard(tables, release.manifest, release.task, {})
     assert not findings.verdicts[0].holds
+
+
+def test_a_table_alone_shows_no_population():
+    frame = pl.DataFrame({"age": [20], "ill": ["flu"]})
+    with pytest.raises(dc.JobError, match="delta-presence compares with a population"):
+        dc.check(frame, quasi=["age"], sensitive=["ill"], requirements=[dc.DeltaPresence(upper=1)])

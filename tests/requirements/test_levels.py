@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.saving import UNATTACKED
 from tests.tables import coded_column, hierarchy_from_rows
 
 import discreet as dc
@@ -27,7 +28,7 @@ PATH = {row[0]: row for row in ROWS}
 TREE = {"diabetes": ["E10", "E11", "E13"], "heart": ["I20", "I21"], "lung": ["J40", "J45"]}
 KIND = {value: kind for kind, values in TREE.items() for value in values}
 SOME = {"age": {"role": "quasi-identifier", "type": "integer"},
-        "sex": {"role": "quasi-identifier"}}  # fmt: skip
+        "ward": {"role": "quasi-identifier"}}  # fmt: skip
 
 
 def judged(requirement, classes, values):
@@ -80,7 +81,7 @@ def patients(seed, rows=80):
     return pl.DataFrame(
         {
             "age": [draw.randint(20, 70) for _ in range(rows)],
-            "sex": [draw.choice("fm") for _ in range(rows)],
+            "ward": [draw.choice("fm") for _ in range(rows)],
             "d": [draw.choice(list(KIND)) for _ in range(rows)],
         }
     )
@@ -103,7 +104,9 @@ def test_releases_keep_it_by_their_files_alone(tmp_path_factory, seed, method, d
     asked = {name: {"l": ell, "attribute": "d", "level": 1}}
     place = tmp_path_factory.mktemp("levels") / "release"
     try:
-        dc.publish(patients(seed), job(method, asked), seed=seed).save(place, report=False)
+        dc.publish(patients(seed), job(method, asked), seed=seed).save(
+            place, report=False, **UNATTACKED
+        )
     except dc.InfeasibleError:
         return
     manifest = json.loads((place / "manifest.json").read_text())
@@ -112,7 +115,7 @@ def test_releases_keep_it_by_their_files_alone(tmp_path_factory, seed, method, d
     groups = defaultdict(Counter)
     with (place / "records.csv").open(newline="") as file:
         for row in csv.DictReader(file):
-            groups[row["age"], row["sex"]][kind[row["d"]]] += 1
+            groups[row["age"], row["ward"]][kind[row["d"]]] += 1
     for one in groups.values():
         held = len(one) >= ell if distinct else sum(one.values()) >= ell * max(one.values())
         assert held
@@ -163,7 +166,7 @@ def test_persons_with_several_rows_refuse_it():
 def test_a_forged_hierarchy_is_found_with_the_original(tmp_path):
     asked = {"distinct-l-diversity": {"l": 2, "level": 1}}
     frame, made = patients(3), job("mondrian", asked)
-    place = dc.publish(frame, made, seed=1).save(tmp_path / "release", report=False)
+    place = dc.publish(frame, made, seed=1).save(tmp_path / "release", report=False, **UNATTACKED)
     file = place / "manifest.json"
     manifest = json.loads(file.read_text())
     for row in manifest["attributes"]["d"]["hierarchy"]:
@@ -180,7 +183,7 @@ def test_check_counts_kinds_too():
     frame = patients(4)
     found = dc.check(frame, job=job("mondrian", {"distinct-l-diversity": {"l": 3, "level": 1}}))
     naive = defaultdict(set)
-    for age, sex, value in frame.iter_rows():
-        naive[age, sex].add(KIND[value])
+    for age, ward, value in frame.iter_rows():
+        naive[age, ward].add(KIND[value])
     (one,) = found.requirements
     assert one.achieved["l"] == min(len(kinds) for kinds in naive.values())

@@ -14,8 +14,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests import naive
 from tests.knowledge.test_individual_risk import by_definition
+from tests.saving import UNATTACKED
 
 import discreet as dc
+from discreet.io.frames import code_frame
+from discreet.job.sampling_weights import rounded
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.roles import Distance, Role, ValueType
 
 QUASI = ["age", "zip"]
 ATTRIBUTES = {
@@ -121,7 +126,7 @@ def test_what_is_published_meets_the_bound_by_its_files(people, required, by_met
         folder = Path(place)
         job = job_of(folder, people, required, method, by=by)
         try:
-            made = dc.publish(None, job, seed=1).save(folder / "release")
+            made = dc.publish(None, job, seed=1).save(folder / "release", **UNATTACKED)
         except dc.InfeasibleError:
             best = naive_figure(name, whole(people, by), by, of)
             assert best < asked["k"] if name == "k-map" else best > asked["at_most"]
@@ -206,7 +211,7 @@ def test_a_class_of_a_sample_covers_the_persons_of_its_region(tmp_path):
     """A single row needs a cell that covers others of the population, not its own values."""
     people = [(20 + i, "01", i == 5, 10.0) for i in range(12)]
     release = dc.publish(None, job_of(tmp_path, people, {"k-map": {"k": 4}}, "mondrian"))
-    place = release.save(tmp_path / "release")
+    place = release.save(tmp_path / "release", **UNATTACKED)
     (row,) = naive.read_csv(place / "records.csv")
     assert sum(fits(person, row) for person in people) >= 4
     assert row["age"] != "25"
@@ -270,7 +275,7 @@ def test_weights_must_be_numbers_above_0(tmp_path, weight):
 
 def test_a_forged_weight_is_found(tmp_path):
     job = job_of(tmp_path, MANY, {"k-map": {"k": 6}}, by="weights")
-    place = dc.publish(None, job).save(tmp_path / "release")
+    place = dc.publish(None, job).save(tmp_path / "release", **UNATTACKED)
     rows = naive.read_csv(place / "records.csv")
     rows[0]["w"] = "1000"
     pl.DataFrame(rows).write_csv(place / "records.csv")
@@ -283,14 +288,61 @@ def test_a_forged_weight_is_found(tmp_path):
 
 
 def test_rounded_weights_are_published_and_judged(tmp_path):
-    job = job_of(tmp_path, MANY, {"k-map": {"k": 5}}, by="weights", round=5)
-    place = dc.publish(None, job).save(tmp_path / "release")
+    job = job_of(tmp_path, MANY, {"k-map": {"k": 5}}, by="weights", round=2)
+    place = dc.publish(None, job).save(tmp_path / "release", **UNATTACKED)
     rows = naive.read_csv(place / "records.csv")
-    assert {row["w"] for row in rows} == {"5"}
+    assert {row["w"] for row in rows} == {"4", "6"}  # of 4, 5 and 6
     sizes = naive_sizes(rows, MANY, "weights")
     (promise,) = dc.audit(place, original=job).promises
     assert promise.achieved["k"] == float(min(persons for _, persons in sizes))
     assert dc.audit(place).ok
+
+
+@pytest.mark.parametrize("step", [50, 1000])
+@pytest.mark.parametrize("required", [{"k-map": {"k": 50}}, {"population-risk": {"at_most": 0.09}}])
+def test_rounding_a_weight_inflates_no_guarantee(tmp_path, step, required):
+    people = [(20 + i, "01", True, w) for i, w in enumerate([1, 1, 2, 1])]
+    job = job_of(tmp_path, people, required, by="weights", round=step)
+    with pytest.raises((dc.InfeasibleError, dc.JobError)):
+        dc.publish(None, job)
+    checked = dc.check(tmp_path / "table.csv", job)
+    assert not checked.ok
+    assert checked.population.persons <= 5
+
+
+@pytest.mark.parametrize("rule", ["sum", "max", "mean", "count", "first", "last", "most-frequent"])
+def test_rows_of_a_person_do_not_add_up_their_weights(rule):
+    """Nine rows of weight 10 of one person represent 10 persons, not 90."""
+    with pytest.raises(dc.JobError, match="could let a person represent more persons"):
+        dc.Job(
+            person={"column": "id", "rows": "collapse"},
+            attributes={
+                **ATTRIBUTES,
+                "id": {"role": "identifier"},
+                "w": {"role": "weight", "collapse": rule},
+            },
+            requirements=[{"k-map": {"k": 30}}],
+        )
+
+
+@few
+@given(
+    weights=st.lists(
+        st.one_of(st.floats(0.01, 5000), st.integers(1, 400).map(lambda n: n / 10)), min_size=1
+    ),
+    step=st.sampled_from([0.1, 0.3, 0.5, 1, 2.5, 5, 7, 50, 1000]),
+)
+def test_a_rounded_weight_represents_no_more_persons_than_the_true_one(weights, step):
+    table = code_frame(
+        pl.DataFrame({"w": weights}),
+        {"w": ColumnSpec(Role.WEIGHT, ValueType.NUMBER, Distance.ORDERED, None)},
+    )
+    column = rounded(table["w"], step)
+    for true, code in zip(weights, column.codes, strict=True):
+        published = float(column.text[int(code)])
+        assert max(published, 1) <= max(true, 1) * (1 + 1e-11)
+        assert true - published < step * (1 + 1e-11)  # no more precision is lost than was asked
+        assert published > 0
 
 
 def test_figures_are_private_and_in_profile_check_measure_and_compare(tmp_path):
@@ -313,7 +365,7 @@ def test_figures_are_private_and_in_profile_check_measure_and_compare(tmp_path):
     assert found.population.to_dict() == profile.population.to_dict()
     assert not found.ok
     release = dc.publish(None, job)
-    place = release.save(tmp_path / "release")
+    place = release.save(tmp_path / "release", **UNATTACKED)
     published = naive.read_csv(place / "records.csv")
     sizes = naive_sizes(published, [], "weights")
     private = json.loads((tmp_path / "release.private.json").read_text())["utility"]["population"]
@@ -342,7 +394,7 @@ def test_a_population_table_gives_exact_figures(tmp_path):
     assert profile.population.source == "table"
     assert profile.population.persons == len(MANY)
     assert profile.population.average == pytest.approx(naive_figure("", sizes, "table", "average"))
-    place = dc.publish(None, job).save(tmp_path / "release")
+    place = dc.publish(None, job).save(tmp_path / "release", **UNATTACKED)
     checked = dc.check(place / "records.csv", job)
     assert checked.ok
     published = naive_sizes(naive.read_csv(place / "records.csv"), MANY, "table")
@@ -351,6 +403,6 @@ def test_a_population_table_gives_exact_figures(tmp_path):
 
 def test_an_evidence_pack_names_the_weight(tmp_path):
     job = job_of(tmp_path, MANY, {"k-map": {"k": 25}}, BLIND, by="weights")
-    place = dc.publish(None, job).save(tmp_path / "release")
+    place = dc.publish(None, job).save(tmp_path / "release", **UNATTACKED)
     pack = dc.evidence(place, "ema")
     assert "sampling weight" in json.dumps(pack.to_dict())

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.saving import UNATTACKED
 from tests.tables import coded_table
 from typer.testing import CliRunner
 
@@ -68,7 +69,7 @@ SOMETHING = [
 @pytest.mark.parametrize("written", NOTHING, ids=str)
 def test_what_excludes_nothing_is_published_with_a_warning(written, tmp_path):
     release = dc.publish(frame(), job("mondrian", [written]))
-    place = release.save(tmp_path / "release")
+    place = release.save(tmp_path / "release", **UNATTACKED)
     promise = json.loads((place / "manifest.json").read_text())["promises"][0]
     assert promise["vacuous_for"] == ([""] if "k-anonymity" in written else ["d"])
     assert release.explanation[0].startswith("WARNING: ")
@@ -81,7 +82,7 @@ def test_what_excludes_nothing_is_published_with_a_warning(written, tmp_path):
 @pytest.mark.parametrize("written", SOMETHING[:3] + SOMETHING[5:7], ids=str)
 def test_what_excludes_something_has_no_warning(written, tmp_path):
     release = dc.publish(frame(), job("mondrian", [written]))
-    place = release.save(tmp_path / "release")
+    place = release.save(tmp_path / "release", **UNATTACKED)
     assert "vacuous_for" not in (place / "manifest.json").read_text()
     warnings = [sentence for sentence in release.explanation if "WARNING" in sentence]
     uncovered = "k-anonymity" in written  # which says nothing of 'd'
@@ -130,7 +131,7 @@ def test_an_l_of_one_that_is_asked_for_is_published_with_a_warning(method, sensi
 
 def test_a_manifest_cannot_hide_that_a_promise_excludes_nothing(tmp_path):
     release = dc.publish(frame(), job({"anatomy": {"l": 1}}))
-    place = release.save(tmp_path / "release", report=False)
+    place = release.save(tmp_path / "release", report=False, **UNATTACKED)
     file = place / "manifest.json"
     written = json.loads(file.read_text())
     del written["promises"][0]["vacuous_for"]

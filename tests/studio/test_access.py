@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.studio.served import Client, Served
 
-from discreet.studio.access import Gate
+from discreet.addons.studio.access import Gate
 
 PLACES = ["/", "/roles", "/static/index.html", "/strings/en.json", "/api/session", "/api/tables",
           "/api/places?path=/", "/api/runs/u1/events", "/api/runs/u1/download.zip"]  # fmt: skip

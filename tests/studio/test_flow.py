@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.saving import ACCEPTING
 from tests.studio.served import SOURCE, Client, Served, served
 
 import discreet as dc
@@ -120,7 +121,7 @@ def test_the_downloaded_job_gives_the_same_guarantees_by_the_command_line(
     table = server.private / "t1" / "patients.csv"
     (tmp_path / "patients.csv").write_bytes(table.read_bytes())
     command = [sys.executable, "-m", "discreet", "publish", "job.yaml", "--output", "again",
-               "--no-attack", "--json"]  # fmt: skip
+               "--no-attack", "--json", *ACCEPTING]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -273,3 +274,63 @@ def test_reports_are_in_the_language_of_the_page(client: Client) -> None:
     german.done(audit)
     for place in (f"{run}/report", f"{run}/report?public=1", f"{audit}/report"):
         assert 'lang="de"' in german.ask("GET", f"/api/runs/{place}").text.replace("'", '"')
+
+
+def test_a_release_that_must_not_be_published_stays_until_a_reason_is_given(
+    client: Client, job: dict, tmp_path: Path
+) -> None:
+    risky = {**job, "requirements": [{"k-anonymity": {"k": 1}}], "method": "mondrian"}
+    run = client.post("/api/tables/t1/runs", {"kind": "publish", "job": risky, "attack": 5})["run"]
+    result = client.done(run)["result"]
+    assert result["verdict"]["verdict"] == "Do not publish" and result["accepted_risk"] is None
+    place = tmp_path / "release"
+    asked = (
+        ("GET", f"/api/runs/{run}/download.zip", None),
+        ("GET", f"/api/runs/{run}/download.zip?private=1", None),
+        ("POST", f"/api/runs/{run}/save", {"path": str(place)}),
+        ("POST", f"/api/runs/{run}/sign", {"name": "A. Steward", "note": ""}),
+    )
+    for method, path, given in asked:
+        refused = client.ask(method, path, given)
+        assert refused.status == 422 and "Do not publish" in refused.json["error"], path
+    assert not place.exists()
+    for reason in ("", "  "):
+        assert client.ask("POST", f"/api/runs/{run}/accept", {"reason": reason}).status == 422
+    reason = "Synthetic patients, for a course."
+    accepted = client.post(f"/api/runs/{run}/accept", {"reason": reason})
+    assert accepted == {"accepted_risk": reason}
+    for method, path, given in asked:
+        assert client.ask(method, path, given).status == 200, path
+    record = json.loads((tmp_path / "release.private.json").read_text())
+    assert record["accepted_risk"] == reason
+    opened = client.post("/api/releases", {"path": str(place)})["release"]
+    del record["accepted_risk"]
+    (tmp_path / "release.private.json").write_text(json.dumps(record))
+    signed = client.ask("POST", f"/api/releases/{opened}/sign", {"name": "A. Steward", "note": ""})
+    assert signed.status == 422
+
+
+def test_a_folder_that_is_named_gets_no_such_release_without_a_reason(
+    client: Client, job: dict, tmp_path: Path
+) -> None:
+    risky = {**job, "requirements": [{"k-anonymity": {"k": 1}}], "method": "mondrian"}
+    asked = {"kind": "publish", "job": risky, "attack": 5, "output": str(tmp_path / "release")}
+    run = client.post("/api/tables/t1/runs", asked)["run"]
+    ended = client.ended(run)
+    assert ended["state"] == "refused" and ended["error"]["kind"] == "risk"
+    assert ended["error"]["verdict"]["verdict"] == "Do not publish"
+    assert not (tmp_path / "release").exists() and (tmp_path / "release.private.html").exists()
+    run = client.post("/api/tables/t1/runs", {**asked, "accept_risk": "Synthetic."})["run"]
+    assert client.done(run)["result"]["accepted_risk"] == "Synthetic."
+
+
+def test_a_recorded_release_is_not_replaced_by_saving(
+    client: Client, published: str, tmp_path: Path
+) -> None:
+    (tmp_path / "series").mkdir()
+    (tmp_path / "series" / "manifest.json").write_text('{"recorded": true}')
+    asked = {"path": str(tmp_path / "series"), "force": True}
+    client.ask("POST", f"/api/runs/{published}/accept", {"reason": "Synthetic."})
+    refused = client.ask("POST", f"/api/runs/{published}/save", asked)
+    assert refused.status == 422 and "a ledger records this release" in refused.json["error"]
+    assert [entry.name for entry in (tmp_path / "series").iterdir()] == ["manifest.json"]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.report.browser import Browser, installed, running
+from tests.saving import ACCEPTING
 from tests.studio.served import SOURCE, Served, served
 from tests.studio.tab import Tab, signed_in
 
@@ -168,7 +169,11 @@ def test_from_the_demo_table_to_a_signed_release_that_the_command_line_repeats(t
     tab.see("[data-chart='distribution-zip'] svg")
     assert tab.run("document.querySelectorAll('table.pairs tbody tr').length") >= 10
 
-    # Sign, then hand over.
+    # Accept the risk with a reason, sign, then hand over.
+    assert tab.text(".verdict h2") == "Do not publish"
+    assert not tab.run("!!document.querySelector('#sign')")
+    tab.fill("#accept :is(input, textarea)", "The patients are made up.")
+    tab.click("#accept button")
     tab.fill("#sign input", "A. Steward")
     tab.fill("#sign textarea", "For the registry.")
     tab.click("#sign button")
@@ -188,7 +193,7 @@ def test_from_the_demo_table_to_a_signed_release_that_the_command_line_repeats(t
     # The downloaded job, published again by the command line, guarantees the same.
     make_patients(tmp_path / "patients.csv")
     (tmp_path / "release").rename(tmp_path / "first")
-    again = command(tmp_path, "publish", "job.yaml", "--no-attack", "--quiet")
+    again = command(tmp_path, "publish", "job.yaml", "--no-attack", "--quiet", *ACCEPTING)
     assert again.returncode == 0, again.stderr
     repeated = json.loads((tmp_path / "release" / "manifest.json").read_text())
     assert promises(repeated) == promises(manifest)
@@ -319,7 +324,7 @@ def test_open_a_release_audit_it_and_find_a_forged_one(tab, tmp_path):
     make_patients(tmp_path / "patients.csv", rows=400)
     made = command(tmp_path, "init", "patients.csv")
     assert made.returncode == 0, made.stderr
-    made = command(tmp_path, "publish", "job.yaml", "--no-attack", "--quiet")
+    made = command(tmp_path, "publish", "job.yaml", "--no-attack", "--quiet", *ACCEPTING)
     assert made.returncode == 0, made.stderr
     tab.go("releases")
     tab.fill("form input[type=text]", str(tmp_path / "release"))
@@ -333,6 +338,38 @@ def test_open_a_release_audit_it_and_find_a_forged_one(tab, tmp_path):
     release.write_text("\n".join(lines[:-3]) + "\n", encoding="utf-8")
     tab.click("#audit")
     tab.see("#results .notice.bad")
+
+
+def test_the_verdict_shows_its_attackers_what_stronger_ones_learn_and_who_is_unique(tab, tmp_path):
+    path = tmp_path / "doubled.csv"
+    lines = []
+    for n in range(480):  # the age and one of two secrets determine the other one
+        age, illness = n % 4, n // 4 % 3
+        cells = (20 + age, "xyz"[illness], "pqr"[(illness + age) % 3], n // 12 % 5, n % 12)
+        lines.append(",".join(map(str, cells)))
+    path.write_text("\n".join(["age,illness,drug,ward,ward", *lines]) + "\n", encoding="utf-8")
+    table = open_path(tab, path)
+    assert "'ward' as 'ward_2'" in tab.text(".notice.warn")
+    tab.go("roles", table)
+    for column, role in (
+        ("age", "quasi-identifier"), ("illness", "sensitive"), ("drug", "sensitive"),
+        ("ward", "insensitive"), ("ward_2", "insensitive"),
+    ):  # fmt: skip
+        tab.choose(f"[data-role={column}]", role)
+    publish(tab, table, attack=30)
+    published(tab)
+    assert "acquaintance" in tab.text("#attackers") and "colleague" in tab.text("#attackers")
+    shown = {
+        known: float(
+            tab.run(f"document.querySelector('[data-figure=singled-{known}]').dataset.value")
+        )
+        for known in ("0", "1", "2", "all")
+    }
+    assert shown["0"] == 0 and shown["0"] <= shown["1"] <= shown["2"] <= shown["all"]
+    assert "ward" in tab.text("[data-figure=singled-1]") or shown["1"] == 0
+    stronger = json.loads(fetched(tab, f"/api/runs/{tab.part('run')}/risk"))["verdict"]["stronger"]
+    listed = tab.run("[...document.querySelectorAll('#stronger li')].map(one => one.innerText)")
+    assert listed == stronger and stronger
 
 
 def test_edit_the_job_as_text(tab):
@@ -382,7 +419,10 @@ def test_a_file_in_another_encoding_and_a_hierarchy_from_a_file(tab, tmp_path):
 def test_read_a_ledger_and_audit_its_series(tab, tmp_path):
     shutil.copytree(SOURCE.parent / "examples" / "series", tmp_path / "series")
     folder = tmp_path / "series"
-    for given in (("ledger", "init", "people.ledger"), ("publish", "january.yaml", "--no-attack")):
+    for given in (
+        ("ledger", "init", "people.ledger"),
+        ("publish", "january.yaml", "--no-attack", *ACCEPTING),
+    ):
         made = command(folder, *given)
         assert made.returncode == 0, made.stderr
     tab.go("releases")

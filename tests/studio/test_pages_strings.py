@@ -13,7 +13,7 @@ from discreet.methods.registry import METHODS
 from discreet.requirements.registry import REQUIREMENTS
 from discreet.table.roles import Role, ValueType
 
-STUDIO = Path(str(files("discreet.studio")))
+STUDIO = Path(str(files("discreet.addons.studio")))
 LANGUAGES = ("en", "de", "tr")
 
 
@@ -71,10 +71,10 @@ def test_roles_types_methods_and_requirements_have_words():
         assert f"role.{role}.text" in known
     for kind in ValueType:
         assert f"type.{kind}" in known
-    for method in METHODS:
+    for method in METHODS.built_in:
         assert f"method.{method}" in known
-    for requirement in REQUIREMENTS:
-        by_method = requirement in METHODS or requirement.endswith("in-series")
+    for requirement in REQUIREMENTS.built_in:
+        by_method = requirement in METHODS.built_in or requirement.endswith("in-series")
         assert by_method or f"requirement.{requirement}" in known
 
 

@@ -52,7 +52,7 @@ def workers() -> list[int]:
                 command = (place / "cmdline").read_bytes()
             except OSError:
                 continue
-            if b"discreet.studio.worker" in command:
+            if b"discreet.addons.studio.worker" in command:
                 found.append(int(place.name))
     return found
 

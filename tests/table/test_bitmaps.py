@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive
+from tests.saving import UNATTACKED
 from tests.tables import coded_column
 
 import discreet as dc
@@ -98,7 +99,7 @@ def test_a_release_holds_bits_and_reads_back_as_sets(tmp_path, format_):
     write(source, ROWS)
     made = job().model_copy(update={"source": dc.Source(path=source, missing=["?"])})
     release = dc.publish(None, made)
-    release.save(tmp_path / "out", format=format_)
+    release.save(tmp_path / "out", format=format_, **UNATTACKED)
     manifest = naive.read_manifest(tmp_path / "out")
     assert list(manifest["tables"]["records"]["columns"]) == ["age", "ill=flu", "ill=hiv", "drug"]
     assert manifest["bitmaps"]["ill"]["members"] == {"ill=flu": "flu", "ill=hiv": "hiv"}
@@ -119,7 +120,7 @@ def test_a_floor_is_said_not_to_be_lossless(tmp_path):
     release = dc.publish(source, job(ill={"min_support": 4}))
     assert release.manifest.bitmaps["ill"].rest == "ill=(rest)"
     assert any("cannot be restored" in sentence for sentence in release.explanation)
-    release.save(tmp_path / "out")
+    release.save(tmp_path / "out", **UNATTACKED)
     assert "ill=(rest)" in dc.read_release(tmp_path / "out")["records"].columns
 
 

@@ -294,7 +294,7 @@ import numpy as np
 from discreet.table.kernels.listening import listeners
 told = []
 listeners.append(lambda kernels, seconds: told.append((kernels, seconds)))
-from discreet.attacks.inference.permanents import matching_beliefs_of_groups
+from discreet.releases.worlds.permanents import matching_beliefs_of_groups
 one, belief = np.array([0, 1]), np.zeros(1)
 matching_beliefs_of_groups(
     one, one, np.array([1]), one, np.ones(1), 10, belief, np.zeros(1, np.uint8)

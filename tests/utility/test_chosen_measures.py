@@ -7,6 +7,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.utility import divergence
@@ -53,7 +54,7 @@ def divergences(monkeypatch) -> list[int]:
 
 def test_none_measures_nothing_and_publishes(frame, tmp_path, divergences):
     release = dc.publish(frame, job(measure="none"), seed=1)
-    release.save(tmp_path / "release")
+    release.save(tmp_path / "release", **UNATTACKED)
     assert divergences == []
     assert release.private["utility"] == {}
     assert json.loads((tmp_path / "release.private.json").read_text())["utility"] == {}

@@ -7,7 +7,7 @@ import pytest
 from tests.tables import coded_column, coded_table, hierarchy_from_rows
 
 from discreet.errors import InputError
-from discreet.releases.kinds.generalized.implied import read_generalized
+from discreet.releases.kinds.generalized import read_generalized
 from discreet.utility.queries import QueryWorkload
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tables import coded_table
 
-from discreet.releases.kinds.decomposed.raking import CLOSE, ROUNDS, rake
-from discreet.releases.kinds.decomposed.sensitive_sets import Sets, index_signatures
+from discreet.releases.kinds.implied_sets import CLOSE, ROUNDS, rake
+from discreet.releases.worlds.sensitive_sets import Sets, index_signatures
 from discreet.table.classes import group_lists
 
 NAMES = ("s", "t", "u")

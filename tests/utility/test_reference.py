@@ -9,7 +9,7 @@ import pytest
 from tests.real_data import adult, adult_hierarchy
 from tests.tables import coded_frame, hierarchy_from_rows
 
-from discreet.releases.kinds.generalized.implied import read_generalized
+from discreet.releases.kinds.generalized import read_generalized
 from discreet.table.coded_table import CodedTable
 from discreet.table.roles import ValueType
 from discreet.utility.queries import QueryWorkload

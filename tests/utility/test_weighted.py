@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests import naive
+from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.releases.measure import read_utility
@@ -44,7 +45,7 @@ def published(suppression=0.0, k=5):
 def test_estimates_are_sums_of_weights_of_the_files(tmp_path):
     release = published()
     reading = read_utility(release.coded_tables(), release.task, release.manifest)
-    rows = naive.read_csv(release.save(tmp_path / "release") / "records.csv")
+    rows = naive.read_csv(release.save(tmp_path / "release", **UNATTACKED) / "records.csv")
     ages = release.task.table["age"]
     pays = release.task.table["pay"]
     young = np.array([int(text) < 35 for text in ages.text.to_list()])

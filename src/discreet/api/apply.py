@@ -23,6 +23,7 @@ from discreet.pipeline.prepare import prepare
 from discreet.pipeline.read import SourceRows, shared_persons
 from discreet.pipeline.release import Release
 from discreet.pipeline.run import make_release, prove_release
+from discreet.regular_files import path_of
 from discreet.releases.audit.audit import audit_folder, read_tables, specs_of
 from discreet.releases.manifest import Manifest
 from discreet.requirements.base import Requirement
@@ -52,7 +53,7 @@ def apply(
     release, of the batches ``beside`` it that were applied before, and of this one. Failing classes
     are suppressed, up to the share of the job or that of ``suppression``.
     """
-    job, folder = Job.of(original), Path(release)
+    job, folder = Job.of(original), path_of(release, "The release")
     manifest = Manifest.load(folder)
     levels = _levels(job, manifest)
     progress("reading", 0.0)
@@ -66,7 +67,7 @@ def apply(
     made = make_release(data, again, progress=progress, engine=_SameDomains(earlier.table))
     _require_same_cells(earlier, made.task, levels)
     prove_release(made, progress)
-    batches = [_batch(Path(one), levels) for one in beside]
+    batches = [_batch(path_of(one, "A batch"), levels) for one in beside]
     before = [read_tables(folder, manifest), *batches]
     together = _together(job, made.task.requirements, [*before, made.coded_tables()], manifest)
     if not together.ok:

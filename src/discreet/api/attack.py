@@ -14,11 +14,11 @@ from discreet.attacks.base import Attack
 from discreet.attacks.registry import AnyAttack
 from discreet.attacks.run import AttackReport, run_attacks
 from discreet.errors import InputError
-from discreet.io.regular_files import require_regular
 from discreet.job.model import Job
 from discreet.methods.base import Progress, no_progress
 from discreet.pipeline.release import Release
 from discreet.pipeline.verify import read_population
+from discreet.regular_files import path_of, read_text
 
 
 def attack(
@@ -46,7 +46,9 @@ def attack(
     tables, task, manifest = opened_release(release, original, job, progress)
     everybody = None
     if population is not None:
-        everybody = read_population(Path(population), job_of_release(release, original, job))
+        everybody = read_population(
+            path_of(population, "The population"), job_of_release(release, original, job)
+        )
     return run_attacks(
         tables,
         task,
@@ -73,9 +75,14 @@ def parse_attacks(attacks: Sequence[Attack | str | Mapping[str, Any]]) -> list[A
 
 def read_attacks(path: str | Path) -> list[Attack]:
     """Attacks with their parameters from a YAML file: a list of them."""
-    require_regular(Path(path), "Attacks")
     try:
-        written = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        written = yaml.safe_load(read_text(path, "Attacks"))
+    except OSError as error:
+        raise InputError(f"Attacks {path}: {error.strerror}. Check the path.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"Attacks {path}: not UTF-8 at byte {error.start}. Save it as UTF-8."
+        ) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = "" if mark is None else f", line {mark.line + 1}"

@@ -12,9 +12,10 @@ from discreet.errors import InputError
 from discreet.io.knowledge import KnowledgeSource, read_knowledge
 from discreet.knowledge.table import Knowledge
 from discreet.methods.base import Progress, Task, no_progress
+from discreet.regular_files import path_of, read_text
 from discreet.releases.audit.audit import Audit, audit_folder
 from discreet.releases.audit.files import REPORT
-from discreet.releases.audit.kept_rows import source_rows_beside
+from discreet.releases.audit.persons import source_rows_beside
 from discreet.releases.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -38,10 +39,11 @@ def audit(
     of one or a path for each quasi-sensitive attribute. ``trust`` is the public key by which the
     manifest must be signed.
     """
-    if not isinstance(release, str | Path):
+    if hasattr(release, "audit"):
         if release.audit is None:
             raise InputError("This release was not audited yet; save it, or use publish().")
         return release.audit
+    folder = path_of(release, "The release")
     job, task = None, None
     if original is not None:
         from discreet.api.shared.opened_release import job_of_original
@@ -49,9 +51,9 @@ def audit(
 
         job = job_of_original(original)
         task = prepare(job, progress=progress)
-    tables = {} if knowledge is None else _knowledge(Manifest.load(Path(release)), knowledge)
+    tables = {} if knowledge is None else _knowledge(Manifest.load(folder), knowledge)
     progress("audit", 0.0)
-    return audit_files(Path(release), job, task, tables, trust)
+    return audit_files(folder, job, task, tables, trust)
 
 
 def audit_files(
@@ -63,6 +65,8 @@ def audit_files(
 ) -> Audit:
     """Audit a release folder, its page included; with the job and its task against the original."""
     method = None if job is None else job.method
+    if job is not None and task is not None:
+        task = replace(task, requirements=[*task.requirements, *job.series_guarantees()])
     rows = None if task is None or task.kept is None else source_rows_beside(folder)
     found = audit_folder(folder, task, knowledge, trust, method, rows)
     return _with_report(found, folder, Manifest.load(folder)) if found.ok else found
@@ -70,8 +74,9 @@ def audit_files(
 
 def _with_report(found: Audit, folder: Path, manifest: Manifest) -> Audit:
     """Add a check that the page of a release is the one that its manifest and tables give."""
-    from discreet.report.languages.translation import language_of_page, speaking
     from discreet.report.pages.release_page import release_page
+    from discreet.report.pieces import language_of_page
+    from discreet.statements import speaking
 
     place = folder / REPORT
     if not place.exists():
@@ -81,8 +86,11 @@ def _with_report(found: Audit, folder: Path, manifest: Manifest) -> Audit:
             f"'{REPORT}' was made by discreet {manifest.discreet} and can only be checked with "
             f"that version; this is {__version__}. Do not rely on the page"
         )
-        return replace(found, remarks=(*found.remarks, said))
-    page = place.read_text(encoding="utf-8")
+        if found.signed:  # the signature covers the hash of the page
+            return replace(found, remarks=(*found.remarks, f"{said}."))
+        said += ". Remove it, audit with that version, or check the publisher's signature (--trust)"
+        return replace(found, problems=(*found.problems, said))
+    page = read_text(place, encoding="utf-8")
     with speaking(language_of_page(page)):
         if page == release_page(manifest, found.picture).html():
             return found

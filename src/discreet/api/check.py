@@ -19,14 +19,15 @@ from discreet.io.frames import (
     plain_frame,
     unwrapped_frame,
 )
-from discreet.io.header import check_columns
+from discreet.io.header import check_columns, renaming_notice
 from discreet.io.in_place.place import Place, coded_counts, place_of, require_file_for
 from discreet.io.source import Tell
-from discreet.io.tables import column_names, read_table
+from discreet.io.tables import column_names, read_table, suspect_names, written_names
 from discreet.job.model import Job
 from discreet.job.proposing.untyped_table import suggest_type
 from discreet.job.sampling_weights import with_weights
 from discreet.job.table_check import Check, check_table
+from discreet.job.value_spellings import spelled_numbers, text_by_value
 from discreet.knowledge.population import Population
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.pipeline.prepare import (
@@ -50,7 +51,7 @@ _PLAIN = Role.INSENSITIVE  # of a column that is read to tell rows apart
 
 def check(
     data: Any,
-    job: Job | str | Path | None = None,
+    job: Job | Mapping[str, Any] | str | Path | None = None,
     *,
     quasi: Sequence[str] = (),
     sensitive: Sequence[str] = (),
@@ -95,7 +96,7 @@ def check(
     data = unwrapped_frame(data)
     require_file_for(source, data)
     place = _place(described, data, table, query)
-    task, persons = _task(
+    task, persons, remarks = _task(
         described,
         asked,
         data,
@@ -107,7 +108,8 @@ def check(
     )
     progress("checking", 0.0)
     found = check_table(task, persons, figures=figures or not asked)
-    return found if place is None else replace(found, remarks=(*found.remarks, *place.remarks))
+    beside = () if place is None else place.remarks
+    return replace(found, remarks=(*remarks, *found.remarks, *beside))
 
 
 def _short_requirements(
@@ -128,7 +130,12 @@ def _requirement(given: Requirement | Mapping[str, Any] | str) -> Requirement:
 
 
 def _names(given: str | Sequence[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise InputError(
+            f"Names of columns are of the type {type(given).__name__}. Give a list of names."
+        )
+    return list(names)
 
 
 def _attributes(
@@ -184,9 +191,9 @@ def _place(job: Job, data: Any, table: str | None, query: str | None) -> Place |
     if data is None and job.source is not None and job.source.url is not None:
         return place_of(job.source.url, job.folder, job.source.table, job.source.query)
     if is_spark_frame(data):
-        from discreet.engines.spark.spark_place import SparkPlace
+        from discreet.pipeline.engine import engine_named
 
-        return SparkPlace(data)
+        return engine_named("spark").place_of_frame(data)
     return place_of(data, Path.cwd(), table, query)
 
 
@@ -200,8 +207,8 @@ def _task(
     *,
     infer: bool,
     tell: Tell,
-) -> tuple[Task, Persons | None]:
-    """Read the columns with a role, and prepare what requirements may know."""
+) -> tuple[Task, Persons | None, list[str]]:
+    """Read the columns with a role, and prepare what requirements may know; with remarks."""
     joined = [name for name, attribute in job.attributes.items() if attribute.columns]
     if joined:
         raise JobError(
@@ -219,12 +226,14 @@ def _task(
     person = () if job.person is None else job.person.column
     specs |= {name: ColumnSpec(Role.INSENSITIVE, ValueType.TEXT) for name in person}
     persons: Persons | None = None
+    remarks: list[str] = []
     if place is not None:
         _all_specs(place.columns(), specs, place.name)
         counted = {name: spec for name, spec in specs.items() if name not in person}
         table, persons = coded_counts(place, counted, person, missing)
     else:
-        table = _read_rows(job, data, specs, further, missing, options, tell)
+        table, notices = _read_rows(job, data, specs, further, missing, options, tell)
+        remarks += notices
         if person:
             persons = persons_of([table[name] for name in person], table.rows)
     households = [name for name in job.with_role(Role.HOUSEHOLD) if name in table.columns]
@@ -237,6 +246,13 @@ def _task(
         if column.name not in (*person, *households)
     }
     table = with_weights(job, replace(table, columns=columns))
+    spelled = spelled_numbers(job, table)
+    decimal = "." if job.source is None else job.source.decimal
+    merged = {
+        name: _coded_again(table[name], text_by_value(table[name], decimal), specs[name], missing)
+        for name in spelled
+    }
+    table = replace(table, columns={**table.columns, **merged})
     task = judged_task(job, table, requirements)
     population = None
     if job.population is not None and place is None:
@@ -244,7 +260,12 @@ def _task(
     task = replace(
         task, population=population, population_size=job.population_size, household=household
     )
-    return task, persons
+    remarks += [
+        f"Column '{name}': {one}, and count as {one.numbers:,} value{'s'[: one.numbers > 1]}. If "
+        "they are codes that differ, use a job with 'type: text'."
+        for name, one in spelled.items()
+    ]
+    return task, persons, remarks
 
 
 def judged_task(job: Job, table: CodedTable, requirements: Sequence[Requirement]) -> Task:
@@ -295,16 +316,21 @@ def _read_rows(
     missing: Sequence[str],
     options: Mapping[str, Any],
     tell: Tell,
-) -> CodedTable:
+) -> tuple[CodedTable, list[str]]:
+    """Read a file or a frame; with the notice of a file whose columns share a name."""
     if data is None or isinstance(data, str | Path):
         source = source_of(job, data, options)
         tokens = tuple(dict.fromkeys((*source.missing, *missing)))
         source = source.model_copy(update={"missing": tokens})
         present, place = column_names(source), str(source.path)
-        return read_table(source, _all_specs(present, specs, place, further), tell)
-    frame = plain_frame(data)
+        lacking = not set(specs) <= set(present)
+        suspect = lacking and suspect_names(source)
+        every = _all_specs(present, specs, place, further, suspect=suspect)
+        notice = renaming_notice(written_names(source), present)
+        return read_table(source, every, tell), [] if notice is None else [notice]
+    frame = plain_frame(data)  # warns where columns share a name
     every = _all_specs(frame_columns(frame), specs, "the table", further)
-    return code_frame(frame, every, missing)
+    return code_frame(frame, every, missing), []
 
 
 def _all_specs(
@@ -312,6 +338,8 @@ def _all_specs(
     specs: Mapping[str, ColumnSpec],
     place: str,
     further: Mapping[str, ColumnSpec] | None = None,
+    *,
+    suspect: bool = False,
 ) -> dict[str, ColumnSpec]:
     """The specification of every column; those without a role are not read.
 
@@ -319,7 +347,7 @@ def _all_specs(
     """
     lacking = [name for name in specs if name not in present]
     if lacking:
-        raise JobError(check_columns(present, [*present, *lacking]), place)
+        raise JobError(check_columns(present, [*present, *lacking], suspect=suspect), place)
     known = {**(further or {}), **specs}
     return {name: known.get(name, ColumnSpec(Role.DROP)) for name in present}
 
@@ -331,6 +359,13 @@ def _typed(column: Column, spec: ColumnSpec, missing: Sequence[str]) -> Column:
     kind = suggest_type(column)
     if kind is ValueType.TEXT:
         return column
-    values = column.text.cast(pl.String).alias(column.name)
-    found = code_series(values, replace(spec, type=kind), missing, f"Column '{column.name}'")
+    return _coded_again(column, column.text.cast(pl.String), replace(spec, type=kind), missing)
+
+
+def _coded_again(
+    column: Column, text: pl.Series, spec: ColumnSpec, missing: Sequence[str]
+) -> Column:
+    """A column whose values have other texts or another type."""
+    values = text.alias(column.name)
+    found = code_series(values, spec, missing, f"Column '{column.name}'")
     return replace(found, codes=found.codes[column.codes], weights=column.weights)

@@ -23,10 +23,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.api.shared.settings_grid import Setting, settings_of, suited_settings
-from discreet.attacks.algorithm_aware.downcoding import pinned_share
+from discreet.attacks.downcoding import pinned_share
 from discreet.by_name import nearest
 from discreet.errors import DiscreetError, InputError, PromiseError
-from discreet.io.regular_files import require_regular
 from discreet.job.model import Job
 from discreet.job.parts import Attribute
 from discreet.ledger.ledger import Ledger
@@ -36,6 +35,7 @@ from discreet.pipeline.prepare import expand_sets
 from discreet.pipeline.read import read_data, read_source
 from discreet.pipeline.release import Release
 from discreet.pipeline.run import make_release, prove_release
+from discreet.regular_files import read_text
 from discreet.releases.measure import read_utility
 from discreet.releases.registry import kind_of
 from discreet.table.code_maps import code_of_text
@@ -165,7 +165,7 @@ class School:
 
 def compare(
     data: Any,
-    job: Job | str | Path,
+    job: Job | Mapping[str, Any] | str | Path,
     *,
     methods: Sequence[Method | str | Mapping[str, Any]] | None = None,
     vary: Mapping[str, Sequence[Any]] | None = None,
@@ -227,15 +227,16 @@ def compare(
     )
 
 
-def compared_job(job: Job | str | Path, folder: str | Path | None, name: str | None) -> Job:
+def compared_job(
+    job: Job | Mapping[str, Any] | str | Path, folder: str | Path | None, name: str | None
+) -> Job:
     """Return a job by the method and setting of a compared release, to publish it by its name."""
     job = Job.of(job)
     if folder is None or name is None:
         raise InputError("--compared and --release go together: a folder, and a release in it.")
     place = Path(folder) / "comparison.json"
-    require_regular(place, "Comparison")
     try:
-        points = json.loads(place.read_text(encoding="utf-8"))["points"]
+        points = json.loads(read_text(place, "Comparison"))["points"]
         found = {one["label"]: one for one in points if "failure" not in one}
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{place}: not a comparison that discreet wrote.") from None

@@ -16,6 +16,8 @@ from discreet.releases.explanation import guarantee_line
 
 ROWS = 3000
 SEED = 20
+ATTACKED = 10.0  # seconds
+SYNTHETIC = "A demonstration: the patients are synthetic."
 
 _ATTRIBUTES = """\
 source: {path: patients.csv}
@@ -105,11 +107,9 @@ def demonstrate(folder: Path) -> list[str]:
         *separate.lines(),
         "2. Decomposition: all sensitive attributes are protected together",
         *together.lines(),
-        "",
         f"Report to read first: {together.place / 'report.html'}",
         f"Next: discreet audit {together.place}",
         f"      discreet attack {together.place} --original {together.job_file}",
-        f"      discreet publish {together.job_file} --force --verbose",
     ]
 
 
@@ -120,7 +120,7 @@ class _Demonstrated:
         self.place, self.job_file = folder / name, folder / file
         self.job_file.write_text(job, encoding="utf-8")
         self.release = make_release(None, Job.load(self.job_file), seed=SEED)
-        self.release.save(self.place, force=True)
+        self.release.save(self.place, force=True, attack=ATTACKED, accept_risk=SYNTHETIC)
         self.audit = audit(self.place, original=self.job_file)
         self.measures = measure(self.place, original=self.job_file)
 
@@ -134,9 +134,15 @@ class _Demonstrated:
             f"   Audit of {self.place}: {kept}; no row was lost or invented.",
             *(f"   - {guarantee_line(one, manifest.unit)}" for one in manifest.promises),
             f"   Attack: {self._strongest()}",
+            f"   Verdict about risk: {self._verdict()}",
             f"   Utility: information loss {self.measures.loss:.1%}, divergence ratio "
             f"{divergence or 0:.2f}, median query error {median or 0:.1%}.",
         ]
+
+    def _verdict(self) -> str:
+        """Return the verdict, and why a release that should not be published was written."""
+        word, reason = self.release.verdict().word, self.release.private.get("accepted_risk")
+        return f"{word}." if reason is None else f"{word.upper()}. Written nonetheless: {reason}"
 
     def _strongest(self) -> str:
         """Return the attacker who knows one sensitive value and is certain of most others."""

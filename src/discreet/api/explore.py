@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ class Exploration(Result):
 
 
 def explore_projections(
-    data: Any, job: Job | str | Path, *, progress: Progress = no_progress
+    data: Any, job: Job | Mapping[str, Any] | str | Path, *, progress: Progress = no_progress
 ) -> Exploration:
     """Return association loss, exposure and closeness for every number of tables.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from discreet.table.roles import Role
 
 def profile(
     data: Any,
-    job: Job | str | Path | None = None,
+    job: Job | Mapping[str, Any] | str | Path | None = None,
     *,
     source: Mapping[str, Any] | None = None,
     table: str | None = None,
@@ -50,7 +51,8 @@ def profile(
     """
     if job is None:
         untyped = read_untyped(data, options=source, table=table, query=query)
-        return profile_table(untyped.table, roles_known=False)
+        found = profile_table(untyped.table, roles_known=False)
+        return replace(found, notices=untyped.notices)
     if source:
         raise InputError("A job says how to read its source. Give options without a job.")
     job = Job.of(job)

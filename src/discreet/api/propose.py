@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from discreet.job.proposing.job_text import ProposedJob, propose_job
+from discreet.regular_files import path_of
 
 PresetName = Literal["public", "research", "internal", "hipaa-safe-harbor", "cms-11"]
 
@@ -30,6 +31,6 @@ def propose(
     such as ``{"sheet": "People"}``. The proposal is a starting point for review: it cannot know
     what attackers know.
     """
-    place = Path.cwd() if folder is None else Path(folder).resolve()
+    place = Path.cwd() if folder is None else path_of(folder, "The folder").resolve()
     options = dict(source or {}) | ({} if encoding is None else {"encoding": encoding})
     return propose_job(data, place, preset=preset, options=options, table=table, query=query)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from discreet.io.frames import is_spark_frame, plain_frame
 from discreet.job.model import Job
 from discreet.methods.base import Progress, no_progress
 from discreet.methods.full_domain.full_domain import minimal_nodes as find_minimal_nodes
-from discreet.pipeline.engine import Engine
+from discreet.pipeline.engine import Engine, engine_named
 from discreet.pipeline.prepare import prepare
 from discreet.pipeline.record import ledger_for_reading
 from discreet.pipeline.release import Release
@@ -19,7 +20,7 @@ from discreet.table.interrupts import interruptible
 
 def publish(
     data: Any,
-    job: Job | str | Path,
+    job: Job | Mapping[str, Any] | str | Path,
     *,
     seed: int | None = None,
     progress: Progress = no_progress,
@@ -36,9 +37,7 @@ def publish(
     job, data = Job.of(job), plain_frame(data)
     engine: Engine[Any, Any] | None = None
     if is_spark_frame(data):
-        from discreet.engines.spark.spark_engine import SparkEngine
-
-        engine = SparkEngine.temporary(data.sparkSession)
+        engine = engine_named("spark").of_frame(data)
     with ledger_for_reading(job) as ledger:
         release = make_release(
             data, job, seed=seed, progress=progress, ledger=ledger, engine=engine
@@ -46,7 +45,7 @@ def publish(
         return prove_release(release, progress, ledger)
 
 
-def minimal_nodes(data: Any, job: Job | str | Path) -> list[dict[str, int]]:
+def minimal_nodes(data: Any, job: Job | Mapping[str, Any] | str | Path) -> list[dict[str, int]]:
     """All minimal full-domain recodings that meet a job's requirements, by their levels."""
     task = prepare(Job.of(job), data)
     return interruptible(lambda: find_minimal_nodes(task))

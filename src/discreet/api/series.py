@@ -1,21 +1,29 @@
 """The audit of a series: guarantees across releases, from their files and each person's groups.
 
 Each release is audited by itself first. Then the groups of every person, from the ledger or from a
-table of persons, are joined with the published values of these groups in the files. The audit
-checks that signatures persist, computes the beliefs of an attacker who has all releases, and runs
-the attacks on several releases.
+table of persons, are joined with the published values of these groups in the files. Files of
+generalized releases do not number their groups: the sealed ledger has their values, and the files
+must have groups of the same values. The audit checks that signatures persist, computes the beliefs
+of an attacker who has all releases, and runs the attacks on several releases.
+
+A release by another method may join a series, or make one. What is guaranteed of each release does
+not hold of all of them together then, and the audit says so.
 """
 
 from __future__ import annotations
 
 import csv
+import io
+import math
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from discreet.api.shared.series_audit import SeriesAudit
+from discreet.attacks.beliefs import requirements_about
 from discreet.attacks.series.correspondences import correspondence_problems, correspondences
 from discreet.attacks.series.cross_release import (
     correspondence,
@@ -26,30 +34,48 @@ from discreet.attacks.series.cross_release import (
 )
 from discreet.attacks.series.estimates import Estimates, estimates
 from discreet.attacks.series.series_view import Invariance, JointFinding, Series, invariance, joint
+from discreet.attacks.series.together import together
 from discreet.errors import InputError, ReleaseError
 from discreet.io.correlations import read_correlation
-from discreet.io.regular_files import require_regular
 from discreet.ledger.keys import hex_of
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.record import Contents, SignatureArrays
 from discreet.ledger.settings import LedgerSettings
-from discreet.ledger.terms import CORRELATION_HASH, RHO_DIFFERENT, least_rho
+from discreet.ledger.terms import CORRELATION_HASH, M_INVARIANCE, RHO_DIFFERENT, least_rho
 from discreet.methods.series.beliefs.components import PublishedGroups
 from discreet.methods.series.beliefs.correlation import Correlation, Unstated, Value
-from discreet.pipeline.series_check import belief_problems, overlap_problem
+from discreet.pipeline.series_check import belief_problems, invariance_problems
+from discreet.regular_files import path_of, read_text
 from discreet.releases.audit.audit import audit_folder, read_tables
-from discreet.releases.kinds.bucketized.tables import (
+from discreet.releases.audit.shards import domains_of
+from discreet.releases.kinds.bucketized import (
     PEOPLE,
     SENSITIVE,
     people_counted,
 )
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
-from discreet.requirements.republication import SeriesBcfAnonymity
-from discreet.table.coded_table import CodedTable
+from discreet.requirements.republication import SeriesBcfAnonymity, SeriesRequirement
+from discreet.statements import Statement
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.published import GROUP
 from discreet.table.roles import Role
+from discreet.typing import Ints
 
 Placed = Mapping[str, str]  # the group, as it is published, of every person
+Read = tuple[Manifest, dict[str, CodedTable]]
+
+
+class Layer(NamedTuple):
+    """The groups of one release with the values of one attribute."""
+
+    labels: Sequence[str]  # the number of each group
+    start: Ints  # (groups + 1,)
+    value: Ints  # (entries,)
+    counts: Ints  # (entries,)
+    values: tuple[Value, ...]  # the dictionary
+
+
 Alike = Sequence[Sequence[str]]  # people known to an attacker to have the same value
 
 
@@ -71,9 +97,14 @@ def audit_series(
     """
     if (ledger is None) == (persons is None):
         raise InputError("A series needs either its ledger or a table of persons.")
-    table = None if correlation is None else Path(correlation)
+    table = None if correlation is None else path_of(correlation, "The correlation table")
     if persons is not None:
-        return _audit_with_persons([Path(one) for one in releases], Path(persons), table, alike)
+        return _audit_with_persons(
+            [path_of(one, "A release") for one in releases],
+            path_of(persons, "The table of persons"),
+            table,
+            alike,
+        )
     if releases:
         raise InputError("A ledger names its own releases. Name either folders or a ledger.")
     if isinstance(ledger, Ledger):
@@ -87,10 +118,11 @@ def _audit_ledger(ledger: Ledger, correlation: Path | None, alike: Alike | None)
     """Audit all releases of a ledger, which records each person's group."""
     ledger.settled()
     ledger.require_sound()
-    folders, placed = [], []
+    folders, placed, recorded = [], [], []
     entries = ledger.entries()
     for entry in entries:
         contents = ledger.contents(entry)
+        recorded.append(contents)
         published = contents.group >= 0
         names = hex_of(contents.people[published])
         groups = (contents.group[published] + 1).tolist()
@@ -98,7 +130,9 @@ def _audit_ledger(ledger: Ledger, correlation: Path | None, alike: Alike | None)
         placed.append({name: str(group) for name, group in zip(names, groups, strict=True)})
     hashes = [one.parameters.get(CORRELATION_HASH) for one in entries]
     known = next((one for one in hashes if one is not None), None)
-    return _audit_placed(folders, placed, correlation, alike, correlation_hash=known)
+    return _audit_placed(
+        folders, placed, correlation, alike, correlation_hash=known, recorded=recorded
+    )
 
 
 def _audit_with_persons(
@@ -109,12 +143,14 @@ def _audit_with_persons(
     placed: list[Placed] = []
     lost = 0
     for number, folder in enumerate(folders, 1):
-        manifest, tables = _bucketized(folder)
-        if kind_of(manifest.kind).makes_alike:
+        manifest = Manifest.load(folder)
+        kind = kind_of(manifest.kind)
+        if kind.makes_alike or not _numbers_groups(manifest):
             raise InputError(
-                f"{folder}: quasi-identifiers are generalized, so a table of persons does not give "
-                "their groups. Audit the series with its ledger."
+                f"{folder}: a {manifest.kind} release, of which a table of persons does not give "
+                "the groups. Audit the series with its ledger."
             )
+        tables = read_tables(folder, manifest)
         people = tables[PEOPLE]
         own = [row for row in rows if row["release"] == str(number)]
         found = _place(people, own, persons)
@@ -130,28 +166,39 @@ def _audit_placed(
     alike: Alike | None,
     not_placed: int = 0,
     correlation_hash: str | None = None,
+    recorded: Sequence[Contents] = (),
 ) -> SeriesAudit:
     """Audit releases, given the group of every person in each.
 
-    ``correlation_hash`` is that of the correlation table that the releases rest on, if known.
+    ``correlation_hash`` is that of the correlation table that the releases rest on, if known,
+    ``recorded`` what a ledger has of each release.
     """
     if not folders:
         raise InputError("There is no release to audit.")
-    read = [_bucketized(folder) for folder in folders]
+    read: list[Read] = []
+    for folder in folders:
+        manifest = Manifest.load(folder)
+        read.append((manifest, read_tables(folder, manifest)))
     manifests = [manifest for manifest, _ in read]
     audits = tuple(audit_folder(folder) for folder in folders)
     rho = least_rho([m.method.parameters for m in manifests if m.method.name == RHO_DIFFERENT])
+    problems: list[str] = []
+    for number, ((manifest, tables), contents) in enumerate(zip(read, recorded, strict=False), 1):
+        if not _numbers_groups(manifest):
+            problems += _class_problems(number, contents, tables)
+    by_attribute = _layers(read, recorded)
+    attribute = _guaranteed_attribute(manifests, by_attribute)
+    layers = by_attribute.get(attribute or "", [None] * len(read))
     odds, domain = None, None
     if rho is not None:
         odds = _correlation(manifests, correlation, correlation_hash)
-        domain = _domain(read, odds)
-    series = _series(read, placed, domain or ())
+        domain = _domain(manifests, layers, odds)
+    series = _series(layers, placed, domain or ())
     _require_known(series, alike or ())
     steady = invariance(series)
-    problems: list[str] = []
     bound = _guaranteed_m(manifests, steady)
-    if any(m.method.name == "m-invariance" for m in manifests) and not steady.holds:
-        problems.append(overlap_problem(steady.overlapping))
+    if any(m.method.name == M_INVARIANCE for m in manifests):
+        problems += invariance_problems(steady)
     k = _guaranteed_k(manifests)
     matched = None if k is None else correspondences(series, k)
     if k is not None and matched is not None:
@@ -166,8 +213,19 @@ def _audit_placed(
                 f"{len(series.values) - len(domain)} published values are outside the domain that "
                 "the first rho-different release fixed"
             )
+    covers = rho is not None or k is not None or M_INVARIANCE in [m.method.name for m in manifests]
+    beside = [
+        together(_series(layers, placed), name, _own_bounds(read, name))
+        for name, layers in by_attribute.items()
+        if steady.returning and not (covers and name == attribute)
+    ]
+    problems += [
+        Statement("series.above", attribute=one.attribute, records=one.above)
+        for one in beside
+        if one.above
+    ]
     attacks = (
-        record_linking([_frame(tables[PEOPLE]) for _, tables in read]),
+        record_linking([_frame(tables) for _, tables in read]),
         value_association(series, bound),
         correspondence(series, bound),
         value_equivalence(series),
@@ -189,6 +247,8 @@ def _audit_placed(
         not_placed,
         rho,
         matched,
+        covered=not steady.returning or (covers and not beside),
+        together=tuple(beside),
     )
 
 
@@ -202,83 +262,146 @@ def _require_known(series: Series, alike: Alike) -> None:
         )
 
 
-def _bucketized(folder: Path) -> tuple[Manifest, dict[str, CodedTable]]:
-    manifest = Manifest.load(folder)
+def _numbers_groups(manifest: Manifest) -> bool:
+    """Whether the files number the groups, and count the values of each."""
     kind = kind_of(manifest.kind)
-    if not (kind.numbers_groups and kind.publishes_counts):
-        raise ReleaseError(
-            f"{folder}: a {manifest.kind} release. Only bucketized releases, whose groups are "
-            "numbered, can be audited as a series."
-        )
-    return manifest, read_tables(folder, manifest)
+    return kind.numbers_groups and kind.publishes_counts
 
 
-def _frame(table: CodedTable) -> pl.DataFrame:
-    """The cells of a table that describe people."""
-    return pl.DataFrame(
-        {c.name: c.text.gather(c.codes) for c in table if c.role is not Role.STRUCTURE}
-    )
+def _frame(tables: Mapping[str, CodedTable]) -> pl.DataFrame:
+    """The cells of a release that describe people."""
+    table = tables[PEOPLE] if PEOPLE in tables else next(iter(tables.values()))
+    hidden = (Role.STRUCTURE, Role.SENSITIVE, Role.QUASI_SENSITIVE)
+    return pl.DataFrame({c.name: c.text.gather(c.codes) for c in table if c.role not in hidden})
 
 
 def _domain(
-    read: Sequence[tuple[Manifest, Mapping[str, CodedTable]]], odds: Correlation
+    manifests: Sequence[Manifest], layers: Sequence[Layer | None], odds: Correlation
 ) -> set[Value]:
-    """Return the domain that the first ρ-different release fixed."""
-    names: list[str] = [manifest.method.name for manifest, _ in read]
+    """Return the domain of an attribute that the first ρ-different release fixed."""
+    names: list[str] = [manifest.method.name for manifest in manifests]
     first = names.index(RHO_DIFFERENT)
-    published = {
-        value
-        for _, tables in read[: first + 1]
-        for column in tables[SENSITIVE].sensitive
-        for value in column.text.to_list()
-    }
-    declared: Sequence[Value] = read[first][0].method.parameters.get("domain", ())
+    published = {value for layer in layers[: first + 1] if layer for value in layer.values}
+    declared: Sequence[Value] = manifests[first].method.parameters.get("domain", ())
     return {*published, *odds.values, *declared}
 
 
+def _layers(read: Sequence[Read], recorded: Sequence[Contents]) -> dict[str, list[Layer | None]]:
+    """By sensitive attribute, the groups of each release; None for a release without it."""
+    found: dict[str, list[Layer | None]] = {}
+    for number, (manifest, tables) in enumerate(read):
+        if _numbers_groups(manifest):
+            table = tables[SENSITIVE]
+            layers = {column.name: _layer_of_table(table, column) for column in table.sensitive}
+        else:
+            layers = {
+                name: Layer([str(group + 1) for group in range(recorded[number].groups)], *own)
+                for name, own in recorded[number].signature_arrays.items()
+            }
+        for name, layer in layers.items():
+            found.setdefault(name, [None] * len(read))[number] = layer
+    return found
+
+
+def _layer_of_table(table: CodedTable, column: Column) -> Layer:
+    """The groups of a table that numbers them."""
+    values = max(column.cardinality, 1)
+    labels = [label or "" for label in table[GROUP].text.to_list()]
+    key = table[GROUP].codes.astype(np.int64) * values + column.codes
+    keys, inverse = np.unique(key, return_inverse=True)
+    count = np.bincount(inverse, people_counted(table), len(keys)).astype(np.int64)
+    start = np.searchsorted(keys // values, np.arange(len(labels) + 1)).astype(np.int64)
+    return Layer(labels, start, keys % values, count, tuple(column.text.to_list()))
+
+
+def _class_problems(number: int, contents: Contents, tables: Mapping[str, CodedTable]) -> list[str]:
+    """Return whether the files have groups of other values than the ledger records."""
+    (table,) = tables.values()
+    of_class = table.classes.class_of_row
+    for column in table.sensitive:
+        layer = contents.signature_arrays.get(column.name)
+        published = pl.DataFrame({"group": of_class, "value": column.text.gather(column.codes)})
+        counted = published.group_by("group", "value").len("count")
+        if layer is None or _signatures_of(counted) != _signatures_of(_counted(layer)):
+            return [Statement("series.other-groups", release=number)]
+    return []
+
+
+def _counted(layer: SignatureArrays) -> pl.DataFrame:
+    start, value, count, values = layer
+    group = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    names = pl.Series(values, dtype=pl.String).gather(value)
+    return pl.DataFrame({"group": group, "value": names, "count": count})
+
+
+def _signatures_of(counted: pl.DataFrame) -> list[tuple[tuple[Value, int], ...]]:
+    """The values of each group with their counts, whatever the order of groups."""
+    found: dict[int, list[tuple[Value, int]]] = {}
+    for group, value, count in counted.sort("group", "value").iter_rows():
+        found.setdefault(group, []).append((value, count))
+    return sorted((tuple(one) for one in found.values()), key=str)
+
+
 def _series(
-    read: Sequence[tuple[Manifest, Mapping[str, CodedTable]]],
-    placed: Sequence[Placed],
-    domain: Collection[Value] = (),
+    layers: Sequence[Layer | None], placed: Sequence[Placed], domain: Collection[Value] = ()
 ) -> Series:
-    """Groups by their published numbers; values from the files, and of the domain if known."""
-    columns = [tables[SENSITIVE].sensitive[0] for _, tables in read]
-    names = {column.name for column in columns}
-    if len(names) != 1:
-        raise InputError(
-            f"The releases have different sensitive attributes: {', '.join(sorted(names))}."
-        )
-    values: tuple[Value, ...] = tuple(
-        sorted(
-            {*domain, *(value for column in columns for value in column.text.to_list())},
-            key=lambda value: (value is None, value or ""),
-        )
-    )
+    """One attribute in all releases, its groups by their numbers, and values of a domain."""
+    known = {*domain, *(value for layer in layers if layer for value in layer.values)}
+    values = tuple(sorted(known, key=lambda value: (value is None, value or "")))
     code_of = {value: code for code, value in enumerate(values)}
     people = tuple(dict.fromkeys(name for one in placed for name in one))
     number = {name: at for at, name in enumerate(people)}
     parts = []
-    group_of = np.full((len(read), len(people)), -1, np.int64)
+    group_of = np.full((len(layers), len(people)), -1, np.int64)
     begun = 0
-    for layer, ((_, tables), column, groups) in enumerate(zip(read, columns, placed, strict=True)):
-        table = tables[SENSITIVE]
-        labels = table[GROUP].text.to_list()
-        code = np.array([code_of[value] for value in column.text.to_list()], np.int64)
-        key = table[GROUP].codes.astype(np.int64) * len(values) + code[column.codes]
-        keys, inverse = np.unique(key, return_inverse=True)
-        count = np.bincount(inverse, people_counted(table), len(keys)).astype(np.int64)
-        start = np.searchsorted(keys // len(values), np.arange(len(labels) + 1))
-        parts.append((start.astype(np.int64), keys % len(values), count))
-        place = {label: at for at, label in enumerate(labels)}
+    for release, (layer, groups) in enumerate(zip(layers, placed, strict=True)):
+        if layer is None:
+            continue
+        code = np.array([code_of[value] for value in layer.values], np.int64)
+        parts.append((layer.start, code[layer.value], layer.counts))
+        place = {label: at for at, label in enumerate(layer.labels)}
         for name, group in groups.items():
             if group not in place:
                 raise ReleaseError(
-                    f"Release {layer + 1} has no group {group}. Check that its files are unchanged."
+                    f"Release {release + 1} has no group {group}. Check that its files are "
+                    "unchanged."
                 )
-            group_of[layer, number[name]] = begun + place[group]
-        begun += len(labels)
+            group_of[release, number[name]] = begun + place[group]
+        begun += len(layer.labels)
     joined, _ = PublishedGroups.of(parts)
     return Series(people, group_of, joined, values)
+
+
+def _guaranteed_attribute(
+    manifests: Sequence[Manifest], by_attribute: Mapping[str, Sequence[Layer | None]]
+) -> str | None:
+    """The attribute that a release guarantees something of for the series, else the first."""
+    for number, manifest in enumerate(manifests):
+        promised = [promise.to_requirement() for promise in manifest.promises]
+        if any(isinstance(one, SeriesRequirement) for one in promised):
+            own = [name for name, layers in by_attribute.items() if layers[number] is not None]
+            return own[0] if own else None
+    return next(iter(by_attribute), None)
+
+
+def _own_bounds(read: Sequence[Read], attribute: str) -> list[float]:
+    """By release, the greatest belief in any value that it guarantees by itself; else infinite."""
+    bounds = []
+    for manifest, tables in read:
+        domains = domains_of(tables, manifest)
+        table = tables.get(SENSITIVE) or next(iter(tables.values()))
+        greatest = math.inf
+        if attribute in domains and attribute in table.columns:
+            column = table[attribute]
+            share = np.bincount(column.codes, people_counted(table), column.cardinality)
+            promised = [promise.to_requirement() for promise in manifest.promises]
+            for requirement in requirements_about(
+                [one for one in promised if not one.limits_knowledge], attribute
+            ):
+                own = requirement.share_bound(share / share.sum(), domains[attribute])
+                greatest = min(greatest, float(own.max(initial=0.0)))
+        bounds.append(greatest)
+    return bounds
 
 
 def _guaranteed_k(manifests: Sequence[Manifest]) -> int | None:
@@ -321,17 +444,21 @@ def _correlation(
 
 
 def _read_persons(path: Path) -> list[dict[str, str]]:
-    require_regular(path, "Persons")
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            lacking = [n for n in ("release", "person") if n not in (reader.fieldnames or ())]
-            if lacking:
-                raise InputError(
-                    f"Persons file {path}: missing column {' or '.join(lacking)}. Expected release "
-                    "(1, 2, …), person and the quasi-identifiers."
-                )
-            return list(reader)
+        reader = csv.DictReader(io.StringIO(read_text(path, "Persons"), newline=""))
+        lacking = [n for n in ("release", "person") if n not in (reader.fieldnames or ())]
+        if lacking:
+            raise InputError(
+                f"Persons file {path}: missing column {' or '.join(lacking)}. Expected release "
+                "(1, 2, …), person and the quasi-identifiers."
+            )
+        return list(reader)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"Persons file {path}: not UTF-8 at byte {error.start}. Save it as UTF-8."
+        ) from None
+    except csv.Error:
+        raise InputError(f"Persons file {path}: not valid CSV. Save it as CSV.") from None
     except OSError as error:
         raise InputError(f"Persons file {path}: {error.strerror}. Check the path.") from None
 

@@ -20,12 +20,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import Attack, Criterion, Finding, Scene, summarize
 from discreet.attacks.class_attacks import IN_TABLE
 from discreet.methods.series.beliefs.components import components
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.kinds.base import Kind
-from discreet.releases.placement import EXACT
+from discreet.releases.worlds.placement import EXACT
+from discreet.statements import Statement
 from discreet.table.code_maps import recoded
 from discreet.typing import Codes, Floats
 
@@ -71,7 +73,8 @@ class Associated(Attack):
 
     name: ClassVar[str] = "associated"
     criterion: ClassVar[Criterion] = Criterion.LINKABILITY
-    also_knows: ClassVar[str] = "how often values go together"
+    also_knows: ClassVar[str] = Statement("also-knows.joint-frequencies")
+    attackers: ClassVar[tuple[StandardAttacker, ...]] = (StandardAttacker.INVESTIGATOR,)
     slow: ClassVar[bool] = True
     inside: ClassVar[bool] = False
 
@@ -81,11 +84,11 @@ class Associated(Attack):
 
     @property
     def knowledge(self) -> str:
-        return f"{IN_TABLE}, and the joint frequencies of values of different tables in the source"
+        return Statement("knows.joint-frequencies", first=IN_TABLE)
 
     def inapplicable(self, scene: Scene) -> str | None:
         if self.reads(scene.kind) and len(scene.readings) < 2:
-            return "there is only one table"
+            return Statement("inapplicable.one-table")
         return super().inapplicable(scene)
 
     def run(self, scene: Scene) -> Iterator[Finding]:
@@ -125,21 +128,23 @@ class Associated(Attack):
         left_out = len(one.truth) - len(assessed)
         if not len(assessed):
             pair = f"'{one.name}' and '{other.name}'"
-            self.omit(scene, pair, "too many rows share classes for their worlds to be counted")
+            self.omit(scene, pair, Statement("omitted.too-many-worlds"))
             return []
         findings = []
         for number, (side, by) in enumerate(((one, other), (other, one))):
             chosen = scene.discloses(side.name, side.truth[assessed])
             belief = np.concatenate([np.zeros(0), *(found[number] for found in beliefs)])[chosen]
-            how = EXACT
+            how: str = EXACT
             if left_out:
-                how = f"exact; {left_out:,} rows share classes with too many, not assessed"
+                how = Statement("figures.exact-for-some", rows=left_out)
             findings.append(
                 summarize(
                     self, side.name, side.reading.name, belief, np.ones(len(belief), np.int64),
                     side.share[side.truth[assessed[chosen]]], scene.threshold, method=how,
-                    knowledge=f"{IN_TABLE}, and how often each value of '{side.name}' goes with "
-                    f"each of '{by.name}' in the source",
+                    knowledge=Statement(
+                        "knows.joint-frequencies-of", first=IN_TABLE, attribute=side.name,
+                        other=by.name,
+                    ),
                     details={"associated_with": by.name, "not_assessed": left_out},
                 )
             )  # fmt: skip

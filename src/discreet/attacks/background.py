@@ -14,11 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import TOLERANCE, Attack, Finding, Scene, summarize
+from discreet.attacks.beliefs import value_bounds
 from discreet.attacks.class_attacks import IN_TABLE
-from discreet.attacks.inference.bounds import value_bounds
-from discreet.attacks.inference.permanents import matching_beliefs
 from discreet.releases.adversary_view import AdversaryView
+from discreet.releases.worlds.permanents import matching_beliefs
+from discreet.releases.worlds.placement import EXACT
+from discreet.statements import Statement
 from discreet.table.code_maps import recoded
 from discreet.table.counts import order_by_class
 from discreet.typing import Codes
@@ -41,18 +44,20 @@ class BackgroundKnowledge(Attack):
 
     name: ClassVar[str] = "background-knowledge"
     may_count_rows: ClassVar[bool] = True
-    also_knows: ClassVar[str] = "values that the target does not have"
+    also_knows: ClassVar[str] = Statement("also-knows.absent-values")
+    attackers: ClassVar[tuple[StandardAttacker, ...]] = (StandardAttacker.EXCLUDER,)
 
     rules: tuple[Rule, ...] = Field(default=(), description="What the attacker can rule out.")
 
     @property
     def knowledge(self) -> str:
-        rules = "one rule" if len(self.rules) == 1 else f"{len(self.rules)} rules"
-        return f"{IN_TABLE}, and {rules} on which rows can't have which value"
+        if len(self.rules) == 1:
+            return Statement("knows.rule", first=IN_TABLE)
+        return Statement("knows.rules", first=IN_TABLE, rules=len(self.rules))
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)
-        return "no rule was given" if reason is None and not self.rules else reason
+        return Statement("inapplicable.no-rule") if reason is None and not self.rules else reason
 
     def run(self, scene: Scene) -> list[Finding]:
         attributes = dict.fromkeys(rule.attribute for rule in self.rules)
@@ -100,7 +105,7 @@ class BackgroundKnowledge(Attack):
             self, attribute, reading.name, belief[known], np.ones(int(known.sum()), np.int64),
             np.minimum(of_truth / possible, 1.0), scene.threshold,
             np.minimum(bounds, 1.0) if np.isfinite(limit) else None,
-            knowledge=self.knowledge, method="exact" if exact else "scaling in large groups",
+            knowledge=self.knowledge, method=EXACT if exact else Statement("figures.scaling"),
         )  # fmt: skip
 
     def _barred(

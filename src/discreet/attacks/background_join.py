@@ -19,19 +19,24 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field
 
+from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import Attack, Finding, Scene
-from discreet.attacks.class_attacks import IN_TABLE, baseline_of
-from discreet.attacks.inference.beliefs import beliefs_in, on_lines_of, ungrouped
-from discreet.attacks.inference.bounds import requirements_about, value_bounds
-from discreet.attacks.persons.person_view import (
+from discreet.attacks.beliefs import (
     ALL_ROWS,
     AT_ALL,
     PersonView,
     TrueValues,
+    beliefs_in,
     finding_on_values,
+    on_lines_of,
     person_bounds,
+    requirements_about,
+    ungrouped,
+    value_bounds,
 )
+from discreet.attacks.class_attacks import IN_TABLE
 from discreet.releases.adversary_view import AdversaryView
+from discreet.statements import Statement
 from discreet.table.classes import group_codes
 
 
@@ -40,7 +45,11 @@ class BackgroundJoin(Attack):
 
     name: ClassVar[str] = "background-join"
     quick: ClassVar[bool] = True
-    also_knows: ClassVar[str] = "other sensitive values of the target"
+    also_knows: ClassVar[str] = Statement("also-knows.other-values")
+    attackers: ClassVar[tuple[StandardAttacker, ...]] = (
+        StandardAttacker.INSIDER,
+        StandardAttacker.INVESTIGATOR,
+    )
 
     others: int = Field(
         default=1,
@@ -51,12 +60,12 @@ class BackgroundJoin(Attack):
 
     @property
     def knowledge(self) -> str:
-        return f"{IN_TABLE}, and other sensitive values of the target"
+        return Statement("knows.other-values", first=IN_TABLE)
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)
         if reason is None and all(len(columns) < 2 for columns in scene.sensitive):
-            return "no table has two sensitive attributes"
+            return Statement("inapplicable.no-two-attributes")
         return reason
 
     def run(self, scene: Scene) -> Iterator[Finding]:
@@ -77,9 +86,9 @@ class BackgroundJoin(Attack):
             finding_on_values(
                 self, scene, view, attribute, joined_values(view, attribute, known),
                 joined_values(view.whole, attribute, known), _bounds(scene, view, attribute, known),
-                knowledge=f"{ALL_ROWS}, and the {_listed(known)} of one of the target's rows",
+                knowledge=Statement("knows.values-of-row", first=ALL_ROWS, attributes=known),
                 details={"known": list(known)},
-                sensitive=scene.is_sensitive(attribute, view.domains),
+                sensitive=scene.is_sensitive(attribute, view.domains), attacker=_attacker(known),
             )
             for attribute, known in self._known(list(view.sensitive))
         ]  # fmt: skip
@@ -106,13 +115,14 @@ class BackgroundJoin(Attack):
             scene, reading, attribute, beliefs,
             on_lines_of(beliefs, beliefs_in(ungrouped(reading), attribute, known)),
             bounds.of_lines(reading, beliefs),
-            knowledge=f"{IN_TABLE}, and the target's {_listed(known)}",
-            details={"known": list(known)}, alone=baseline_of(reading, attribute, beliefs),
+            knowledge=Statement("knows.values-of", first=IN_TABLE, attributes=known),
+            details={"known": list(known)}, attacker=_attacker(known),
         )  # fmt: skip
 
 
-def _listed(known: tuple[str, ...]) -> str:
-    return " and ".join(f"'{name}'" for name in known)
+def _attacker(known: tuple[str, ...]) -> StandardAttacker:
+    """Who knows so many other sensitive values of the target."""
+    return StandardAttacker.INSIDER if len(known) == 1 else StandardAttacker.INVESTIGATOR
 
 
 def _bounds(

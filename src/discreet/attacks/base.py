@@ -3,6 +3,17 @@
 An attack is a frozen, validated value with a name and parameters. It reads the published tables
 and what its stated knowledge gives it, never the private state of a run; the original table lends
 it the people's quasi-identifiers and, to score what was believed, the truth.
+
+Where a target fits one group, a belief is a ratio of counts, and is compared as one: with no more
+tolerance than such a ratio and a bound computed from a parameter are rounded (``ROUNDING``). The
+wider ``TOLERANCE`` remains for sums: beliefs over several placements or worlds, means of shares,
+and bounds of guarantees whose own figures are sums of logarithms or of shares.
+
+Estimates from targets drawn at random: intervals that hold the exact figure at a stated rate.
+
+Targets are drawn with replacement, so both intervals hold at any size of the sample: that of a
+share by Clopper and Pearson (1934), that of a mean of beliefs by Maurer and Pontil (2009, theorem
+4), whose width follows the variance of the beliefs that were found.
 """
 
 from __future__ import annotations
@@ -10,26 +21,27 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.estimates import Interval, mean_interval, share_interval
+from discreet.attacks.attackers import StandardAttacker
 from discreet.by_name import Named
 from discreet.methods.base import Progress, Task, no_progress
-from discreet.releases.placement import EXACT
 from discreet.releases.registry import kind_of
+from discreet.releases.worlds.placement import EXACT
+from discreet.requirements.counting import count_rows
+from discreet.statements import Statement
 from discreet.table.kernels.lists import entries_of
 from discreet.table.roles import Unit
-from discreet.typing import Bools, Floats, Ints
+from discreet.typing import AnyInts, Bools, Floats, Ints
+from discreet.utility.intervals import RATE, Interval, share_interval
 
 if TYPE_CHECKING:
-    from discreet.attacks.inference.beliefs import Beliefs
-    from discreet.attacks.inference.rows_at_risk import RowsAtRisk
-    from discreet.attacks.persons.person_view import PersonView
+    from discreet.attacks.beliefs import Beliefs, PersonView
     from discreet.knowledge.population import Population
     from discreet.releases.adversary_view import AdversaryView
     from discreet.releases.kinds.base import Kind
@@ -39,11 +51,15 @@ if TYPE_CHECKING:
 
 BINS = 20  # of the plot of beliefs
 TOLERANCE = 1e-9
+ROUNDING = 8 * float(np.finfo(np.float64).eps)
 LINES = 6  # worst attackers that a report shows first
-WITHIN = "within the guarantee"
-EXCEEDED = "exceeds the guarantee"
-NO_GUARANTEE = "no guarantee against this"
-NO_BETTER = "does no better than without the release"
+WITHIN = Statement("finding.within")
+EXCEEDED = Statement("finding.exceeded")
+NO_GUARANTEE = Statement("finding.no-guarantee")
+NO_BETTER = Statement("finding.no-better")
+TARGETS = 4000  # drawn
+ALONE = "quasi-identifiers"
+OTHERS = "quasi-identifiers and all other sensitive values"
 
 
 class Criterion(StrEnum):
@@ -147,7 +163,7 @@ class Finding:
     greatest: float
     above: float  # the share of targets believed in above the threshold
     certain: float  # the share of targets whose truth is certain
-    baseline: float  # the mean belief of an attacker with the same knowledge and no groups
+    baseline: float  # the mean belief of the same attacker from the two tables without any link
     bound: float | None  # the greatest belief that the release's promises allow
     exceeded: bool  # whether some target is above its bound
     inside: bool  # whether some requirement covers such an attacker
@@ -158,8 +174,11 @@ class Finding:
     histogram: tuple[int, ...] = ()  # targets by belief, in equal steps from 0 to 1
     is_belief: bool = True  # else an accuracy: never compared with a ceiling on belief
     also_knows: str = ""  # beside the quasi-identifiers, in a few words
-    certain_without: float = 0.0  # the share of targets that are certain without the release
-    above_without: float = 0.0
+    # Targets that are certain, or above the threshold, and are not by the baseline: counted one
+    # by one, for others may be certain by the baseline alone.
+    newly_certain: int = 0
+    newly_above: int = 0
+    attacker: StandardAttacker = StandardAttacker.ACQUAINTANCE
     details: Mapping[str, Any] = field(default_factory=dict)
     unit: Unit = Unit.ROW  # of targets
     criterion: Criterion = Criterion.INFERENCE
@@ -188,7 +207,7 @@ class Finding:
         return f"{self.aim} ← {', '.join(known)}" if known else self.aim
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Statement:
         """Whether a guarantee of the release covers this attacker, and holds."""
         if self.inside and self.exceeded:
             return EXCEEDED
@@ -199,27 +218,18 @@ class Finding:
     @property
     def gains(self) -> bool:
         """Whether the release helps: by a greater mean, or more targets certain or above."""
-        return (
-            self.mean > self.baseline + TOLERANCE
-            or self.certain > self.certain_without + TOLERANCE
-            or self.above > self.above_without + TOLERANCE
-        )
-
-    @property
-    def newly_certain(self) -> int:
-        """The number of targets that are certain with the release and not without it."""
-        return max(round((self.certain - self.certain_without) * self.targets), 0)
+        return self.mean > self.baseline + TOLERANCE or bool(self.newly_certain or self.newly_above)
 
     @property
     def severity(self) -> tuple[bool, float, float, float]:
         """The order of findings: broken guarantees, then what the release adds."""
-        certain = max(self.certain - self.certain_without, 0.0)
+        certain = self.newly_certain / max(self.targets, 1)
         grown = self.greatest if self.gains else 0.0
         return self.inside and self.exceeded, certain, grown, self.mean - self.baseline
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain data."""
-        return {**asdict(self), "verdict": self.verdict}
+        return {**asdict(self), "aim": str(self.aim), "verdict": str(self.verdict)}
 
 
 class Attack(Named):
@@ -233,6 +243,8 @@ class Attack(Named):
     slow: ClassVar[bool] = False  # whether it runs after the others, which a time limit spares
     also_knows: ClassVar[str] = ""  # beside the quasi-identifiers, in a few words
     criterion: ClassVar[Criterion] = Criterion.INFERENCE
+    # Whose knowledge it uses; of several, each finding says which.
+    attackers: ClassVar[tuple[StandardAttacker, ...]] = (StandardAttacker.ACQUAINTANCE,)
 
     @classmethod
     def reads(cls, kind: Kind) -> bool:
@@ -247,7 +259,11 @@ class Attack(Named):
     def inapplicable(self, scene: Scene) -> str | None:
         """Why it can't be run on this release; None where it can."""
         if not self.reads(scene.kind):
-            return f"not for a {scene.manifest.kind} release"
+            return Statement("inapplicable.kind", kind=scene.manifest.kind)
+        return None
+
+    def unassessed(self, scene: Scene) -> str | None:
+        """Why it is not run though it may learn something; None where it is run."""
         return None
 
     @property
@@ -283,7 +299,7 @@ class Attack(Named):
         knowledge: str | None = None,
         method: str | None = None,
         details: Mapping[str, Any] | None = None,
-        alone: Floats | None = None,
+        attacker: StandardAttacker | None = None,
         chosen: Bools | None = None,
     ) -> Finding:
         """The finding of beliefs in sensitive values; ``bounds`` has one for each line.
@@ -293,7 +309,7 @@ class Attack(Named):
         chosen = scene.discloses(aim, beliefs.value) if chosen is None else chosen
         if isinstance(baseline, np.ndarray) and baseline.shape == chosen.shape:
             baseline = baseline[chosen]
-        alone = None if alone is None else alone[chosen]
+        ratios = reading.placement.sole
         return summarize(
             self,
             aim,
@@ -308,7 +324,9 @@ class Attack(Named):
             sampled=reading.sampled,
             estimated=reading.estimated,
             details=details or {},
-            alone=alone,
+            attacker=attacker,
+            tolerance=ROUNDING if ratios else TOLERANCE,
+            bound_tolerance=ROUNDING if ratios and count_rows(scene.requirements) else TOLERANCE,
         )
 
 
@@ -328,22 +346,24 @@ def summarize(
     estimated: bool = False,
     sure: Floats | None = None,
     details: Mapping[str, Any] | None = None,
-    alone: Floats | None = None,
+    attacker: StandardAttacker | None = None,
+    tolerance: float = TOLERANCE,
+    bound_tolerance: float = TOLERANCE,
 ) -> Finding:
     """A finding from lines of beliefs and how many targets each represents.
 
-    ``baseline`` is the belief without the release, of each line or on average; ``alone`` the same
-    by the shares of single values, where the baseline itself uses how values go together, which may
-    be certain only by the release. Where worlds were drawn, ``sure`` has a lower bound of each
-    belief; no target is called above the threshold, or certain, by less.
+    ``baseline`` is the belief of the same attacker, with the same knowledge, from the two tables
+    without any link: of each line, or of all where it is the same for all. Where worlds were drawn,
+    ``sure`` has a lower bound of each belief; no target is called above the threshold, or certain,
+    by less. ``attacker`` is the one of the attack, where it has several.
+    The tolerances are of beliefs, and of their comparison with ``bounds``.
     """
     surely = belief if sure is None else sure
     without = np.broadcast_to(np.asarray(baseline, np.float64), belief.shape)
-    known = without if alone is None else alone
     targets = int(count.sum())
     total = max(targets, 1)
-    above = int(count[surely > threshold + TOLERANCE].sum())
-    certain = int(count[surely >= 1 - TOLERANCE].sum())
+    is_above, is_certain = surely > threshold + tolerance, surely >= 1 - tolerance
+    above, certain = int(count[is_above].sum()), int(count[is_certain].sum())
     interval = wilson(above, targets) if sampled else None
     bin_of_line = np.clip((belief * BINS - TOLERANCE).astype(np.int64), 0, BINS - 1)
     bounded = bounds is not None and bool((bounds < 1 - TOLERANCE).any())
@@ -359,7 +379,7 @@ def summarize(
         certain=certain / total,
         baseline=float((without * count).sum() / targets) if targets else 0.0,
         bound=min(float(bounds.max()), 1.0) if bounded and bounds is not None else None,
-        exceeded=bounds is not None and bool((belief > bounds + TOLERANCE).any()),
+        exceeded=bounds is not None and bool((belief > bounds + bound_tolerance).any()),
         inside=attack.inside,
         method=method,
         interval=share_interval(above, targets) if estimated else interval,
@@ -368,8 +388,9 @@ def summarize(
         histogram=tuple(int(n) for n in np.bincount(bin_of_line, count, BINS)),
         details=dict(details or {}),
         also_knows=attack.also_knows,
-        certain_without=float(count[known >= 1 - TOLERANCE].sum() / total),
-        above_without=float(count[known > threshold + TOLERANCE].sum() / total),
+        newly_certain=int(count[is_certain & (without < 1 - TOLERANCE)].sum()),
+        newly_above=int(count[is_above & (without <= threshold + TOLERANCE)].sum()),
+        attacker=attacker or attack.attackers[0],
     )
 
 
@@ -388,3 +409,56 @@ def wilson(successes: float, trials: int, z: float = 1.96) -> tuple[float, float
     middle = share + spread / 2
     reach = z * math.sqrt(share * (1 - share) / trials + spread / (4 * trials))
     return max(0.0, (middle - reach) / (1 + spread)), min(1.0, (middle + reach) / (1 + spread))
+
+
+def drawn_targets(view: AdversaryView, rng: np.random.Generator) -> AdversaryView:
+    """Return the view with some of its targets, drawn with replacement; a small view as it is."""
+    if view.targets <= TARGETS:
+        return view
+    drawn = rng.integers(0, view.targets, TARGETS)
+    return replace(
+        view,
+        place_of_target=view.place_of_target[drawn],
+        truth={name: codes[drawn] for name, codes in view.truth.items()},
+        estimated=True,
+    )
+
+
+def mean_interval(belief: Floats, count: AnyInts) -> Interval:
+    """Return the interval of the mean belief, each line having been drawn so many times."""
+    trials = int(count.sum())
+    if trials < 2:
+        return 0.0, 1.0
+    mean = float(belief @ count) / trials
+    variance = float(np.square(belief - mean) @ count) / (trials - 1)
+    rest = math.log(4 / (1 - RATE))
+    reach = math.sqrt(2 * variance * rest / trials) + 7 * rest / (3 * (trials - 1))
+    return max(mean - reach, 0.0), min(mean + reach, 1.0)
+
+
+@dataclass(frozen=True)
+class RowAtRisk:
+    """One row of the source, and the attacker who learns its value."""
+
+    row: int  # of the source, counted from 1
+    attribute: str
+    knows: str
+    belief: float
+
+
+@dataclass(eq=False)
+class RowsAtRisk:
+    """Rows as attacks find them, each with the first attacker who learns its value."""
+
+    found: dict[tuple[int, str], RowAtRisk] = field(default_factory=dict)
+
+    def add(self, rows: Ints, attribute: str, knows: str, belief: Floats) -> None:
+        """Note rows of the source, counted from 0, and the belief in the value of each."""
+        for row, own in zip(rows.tolist(), belief.tolist(), strict=True):
+            if (row + 1, attribute) not in self.found:
+                self.found[row + 1, attribute] = RowAtRisk(row + 1, attribute, knows, own)
+
+    @property
+    def listed(self) -> tuple[RowAtRisk, ...]:
+        """All of them in the order of the source."""
+        return tuple(sorted(self.found.values(), key=lambda one: (one.row, one.attribute)))

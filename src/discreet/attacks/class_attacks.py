@@ -1,6 +1,7 @@
 """Attackers who know the groups and no sensitive value.
 
-- *linking*: which row is the target's; 1/(rows of the groups that fit).
+- *linking*: which row is the target's; 1/(rows of the group), times the chance of the group where
+  several fit.
 - *homogeneity*, which is also probabilistic disclosure: the share of a value in the target's group.
 - *skewness*: the same share beside the value's share in the table; their ratio is the gain.
 - *similarity*: the share of the values that are of one kind with the truth, by the levels of the
@@ -9,6 +10,14 @@
 Where a person has several published rows, the targets are persons. *Homogeneity* then asks whether
 the target has the value at all, and whether a given row of the target has it; *skewness* and
 *similarity* ask about a given row.
+
+Number-of-rows: an attacker who knows how many rows each person has.
+
+Where nothing links the rows of a person, a world deals the rows of a group out to its members, as
+many to each as the person has. With n rows in the group, m of them with a value, and r rows of the
+target, the target has the value in a share 1 − C(n − m, r)/C(n, r) of the worlds. Guarantees on
+persons count those who have a value, not their rows, so none bounds this: a person with many rows
+is likely to have any value that is frequent in the group.
 """
 
 from __future__ import annotations
@@ -22,25 +31,40 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field
 
-from discreet.attacks.base import Attack, Criterion, Finding, Scene, summarize
-from discreet.attacks.inference.beliefs import Beliefs, beliefs_in, weighted_beliefs
-from discreet.attacks.inference.bounds import kind_bounds, least_group, value_bounds
-from discreet.attacks.persons.person_view import (
+from discreet.attacks.base import (
+    ROUNDING,
+    TOLERANCE,
+    Attack,
+    Criterion,
+    Finding,
+    Scene,
+    summarize,
+)
+from discreet.attacks.beliefs import (
     ALL_ROWS,
     AT_ALL,
     GIVEN_ROW,
+    Beliefs,
     PersonView,
+    TrueValues,
+    beliefs_in,
     finding_on_persons,
     finding_on_values,
+    kind_bounds,
+    least_group,
     person_bounds,
+    value_bounds,
+    weighted_beliefs,
 )
 from discreet.hierarchies.hierarchy import Level
 from discreet.releases.adversary_view import AdversaryView
+from discreet.statements import Statement
 from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import Column
-from discreet.typing import Bools
+from discreet.table.kernels.lists import distinct_values
+from discreet.typing import Bools, Floats, Ints
 
-IN_TABLE = "knows the quasi-identifiers of every row in the table"
+IN_TABLE = Statement("knows.in-table")
 
 
 def baseline_of(reading: AdversaryView, attribute: str, beliefs: Beliefs) -> NDArray[np.float64]:
@@ -68,16 +92,20 @@ class Linking(Attack):
         k = least_group(scene.requirements)
         findings = []
         for reading in scene.readings:
-            matching = reading.placement.sums(reading.size[reading.placement.group].astype(float))
+            placement = reading.placement
+            of_row = np.append(placement.weight / reading.size[placement.group], 0.0)
             count = np.bincount(reading.place_of_target, minlength=reading.placement.places)
             present = count > 0
             bounds = None if k is None else np.full(int(present.sum()), 1 / k)
+            belief = np.maximum.reduceat(of_row, placement.start[:-1])[present]
             findings.append(
                 summarize(
-                    self, "the row", reading.name, 1 / matching[present], count[present],
+                    self, Statement("aim.row"), reading.name, belief, count[present],
                     1 / max(reading.rows, 1), scene.threshold, bounds,
-                    knowledge=self.knowledge, sampled=reading.sampled,
-                    estimated=reading.estimated,
+                    knowledge=self.knowledge, method=placement.method,
+                    sampled=reading.sampled, estimated=reading.estimated,
+                    tolerance=ROUNDING if placement.sole else TOLERANCE,
+                    bound_tolerance=ROUNDING if placement.sole else TOLERANCE,
                 )
             )  # fmt: skip
         return findings
@@ -89,7 +117,8 @@ class Linking(Attack):
         np.maximum.at(belief, person, 1 / view.size[group])
         bounds = None if k is None else np.full(count, 1 / k)
         return [finding_on_persons(
-            self, scene, view, "the person", belief, 1 / max(count, 1), bounds
+            self, scene, view, Statement("aim.person"), belief, 1 / max(count, 1), bounds,
+            bound_tolerance=ROUNDING,
         )]  # fmt: skip
 
 
@@ -130,7 +159,7 @@ class Skewness(Attack):
 
     @property
     def knowledge(self) -> str:
-        return f"{IN_TABLE}, and the distribution of values in the whole table"
+        return Statement("knows.distribution-of-values", first=IN_TABLE)
 
     def run(self, scene: Scene) -> list[Finding]:
         findings = []
@@ -165,7 +194,7 @@ class Skewness(Attack):
             findings.append(
                 finding_on_values(
                     self, scene, view, attribute, values, view.whole.values_of(column, GIVEN_ROW),
-                    bounds, knowledge=f"{ALL_ROWS}, and the distribution in the whole table",
+                    bounds, knowledge=Statement("knows.distribution", first=ALL_ROWS),
                     details={"greatest_gain": float(gain.max(initial=0.0)), "reader": GIVEN_ROW},
                     sensitive=scene.is_sensitive(attribute, view.domains),
                 )
@@ -187,7 +216,7 @@ class Similarity(Attack):
 
     @property
     def knowledge(self) -> str:
-        return f"{IN_TABLE}, and which values have a similar meaning"
+        return Statement("knows.similar-values", first=IN_TABLE)
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)
@@ -198,8 +227,8 @@ class Similarity(Attack):
         ):
             return reason
         if any(name in scene.task.hierarchies for columns in scene.sensitive for name in columns):
-            return "no hierarchy groups the published values of a sensitive attribute below its top"
-        return "no sensitive attribute has a hierarchy, and no kinds of values were given"
+            return Statement("inapplicable.no-grouping-hierarchy")
+        return Statement("inapplicable.no-kinds")
 
     def run(self, scene: Scene) -> list[Finding]:
         return [
@@ -214,7 +243,7 @@ class Similarity(Attack):
             _on_values(
                 self, scene, view, _of_kinds(column, kind_of_value), GIVEN_ROW,
                 aim=f"{attribute} ({title})", of_kinds=True, apart=apart,
-                knowledge=f"{ALL_ROWS}, and which values have a similar meaning",
+                knowledge=Statement("knows.similar-values", first=ALL_ROWS),
                 sensitive=_sensitive_kinds(scene, attribute, kind_of_value),
             )
             for attribute, column in view.sensitive.items()
@@ -340,3 +369,61 @@ def _on_values(
         view.whole.values_of(column, reader), bounds, knowledge=knowledge,
         details={"reader": reader}, sensitive=sensitive,
     )  # fmt: skip
+
+
+class NumberOfRows(Attack):
+    """Which values the target has, by the number of the target's rows."""
+
+    name: ClassVar[str] = "number-of-rows"
+    inside: ClassVar[bool] = False
+
+    @property
+    def knowledge(self) -> str:
+        return Statement("knows.number-of-rows", first=ALL_ROWS)
+
+    def inapplicable(self, scene: Scene) -> str | None:
+        if scene.persons is None:
+            return Statement("inapplicable.one-row")
+        if scene.manifest.keeping.numbered or not scene.kind.makes_alike:
+            return Statement("inapplicable.known-number-of-rows")
+        return super().inapplicable(scene)
+
+    def run(self, scene: Scene) -> list[Finding]:
+        raise NotImplementedError("its targets are persons with several rows")
+
+    def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
+        return [
+            finding_on_values(
+                self, scene, view, attribute, dealt_values(view, column),
+                dealt_values(view.whole, column), np.full(column.cardinality, np.inf),
+                knowledge=self.knowledge,
+                sensitive=scene.is_sensitive(attribute, view.domains),
+            )
+            for attribute, column in view.sensitive.items()
+        ]  # fmt: skip
+
+
+def dealt_values(view: PersonView, column: Column) -> TrueValues:
+    """The belief in each value of a person, where the rows of a group are dealt out at random."""
+    pairs = view.classes.class_of_row.astype(np.int64) * view.persons.count + view.persons.number
+    member, of_row, rows = np.unique(pairs, return_inverse=True, return_counts=True)
+    touch = distinct_values(of_row.astype(np.int64) * column.cardinality + column.codes)
+    of_touch, value = np.divmod(touch, max(column.cardinality, 1))
+    own, person = np.divmod(member[of_touch], max(view.persons.count, 1))
+    key = view.classes.class_of_row.astype(np.int64) * column.cardinality + column.codes
+    keys, with_value = np.unique(key, return_counts=True)
+    has = with_value[np.searchsorted(keys, own * column.cardinality + value)]
+    belief = 1 - _without(view.classes.size[own], has, rows[of_touch])
+    return TrueValues(person, value, belief)
+
+
+def _without(rows: Ints, with_value: Ints, dealt: Ints) -> Floats:
+    """C(n − m, r)/C(n, r): none of r dealt rows is among m of n."""
+    share = np.ones(len(rows))
+    order = np.argsort(-dealt, kind="stable")
+    last = len(order)
+    for step in range(int(dealt.max(initial=0))):
+        last = int(np.searchsorted(-dealt[order[:last]], -step, side="left"))
+        some = order[:last]  # those who are dealt more than `step` rows
+        share[some] *= np.maximum(rows[some] - with_value[some] - step, 0) / (rows[some] - step)
+    return share

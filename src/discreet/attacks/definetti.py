@@ -21,10 +21,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import Attack, Finding, Scene, wilson
 from discreet.attacks.class_attacks import IN_TABLE
-from discreet.attacks.inference.permanents import matching_beliefs_of_groups
 from discreet.releases.adversary_view import AdversaryView, KnownMembers
+from discreet.releases.worlds.permanents import matching_beliefs_of_groups
+from discreet.statements import Statement
 from discreet.table.code_maps import recoded
 from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, order_by_class
@@ -55,25 +57,30 @@ class Definetti(Attack):
     """The best guess of an attacker who learns associations from the release itself."""
 
     name: ClassVar[str] = "definetti"
-    also_knows: ClassVar[str] = "how to learn from all groups"
+    also_knows: ClassVar[str] = Statement("also-knows.learning")
+    attackers: ClassVar[tuple[StandardAttacker, ...]] = (StandardAttacker.ENGINEER,)
     slow: ClassVar[bool] = True
     inside: ClassVar[bool] = False
     may_count_rows: ClassVar[bool] = True
 
     @property
     def knowledge(self) -> str:
-        return f"{IN_TABLE}, and learns from all groups which quasi-identifiers predict which value"
+        return Statement("knows.learning", first=IN_TABLE)
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)
-        if reason is None and not any(_whole_groups(r).any() for r in scene.readings):
-            return "no group has only rows that are certain"
+        if (
+            reason is None
+            and scene.readings
+            and not any(_whole_groups(r).any() for r in scene.readings)
+        ):
+            return Statement("omitted.no-certain-group")
         return reason
 
     def run(self, scene: Scene) -> Iterator[Finding]:
         for reading in scene.readings:
             if not _whole_groups(reading).any():
-                self.omit(scene, reading.name, "no group has only rows that are certain")
+                self.omit(scene, reading.name, Statement("omitted.no-certain-group"))
                 continue
             for attribute in reading.sensitive:
                 yield self._one(scene, reading, attribute)
@@ -107,8 +114,9 @@ class Definetti(Attack):
             self.name, self.knowledge, attribute, reading.name, people,
             mean=accuracy, greatest=accuracy, above=0.0, certain=0.0, baseline=classifier,
             bound=None, exceeded=False, inside=False,
-            method="accuracy of the best guess" + (", whole groups sampled" if sampled else ""),
+            method=Statement("figures.best-guess" + ".sampled" * sampled),
             interval=wilson(right, people), is_belief=False, also_knows=self.also_knows,
+            attacker=self.attackers[0],
             details={
                 "accuracy": accuracy,
                 "accuracy_by_shares": float(share.mean()) if len(share) else 0.0,

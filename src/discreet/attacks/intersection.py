@@ -8,6 +8,13 @@ neither is above the worse of the two alone.
 group of every release has its rows. People who share groups form components; small ones are
 enumerated exactly. In larger ones a value weighs the product of its shares in the person's groups,
 which is no bound: it may be above or below what all worlds together say.
+
+Person-intersection: an attacker who knows all rows of the target intersects their groups.
+
+The candidates for a target are the persons with a row in every group in which the target has one.
+Where all rows of a person carry the cells of one group, these are the members of that group, and
+k-anonymity on persons bounds the chance of the right one by 1/k. Where rows of a person are in
+several groups, no guarantee bounds it.
 """
 
 from __future__ import annotations
@@ -23,23 +30,35 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import Attack, Criterion, Finding, Scene, summarize
+from discreet.attacks.beliefs import (
+    ALL_ROWS,
+    PersonView,
+    beliefs_in,
+    finding_on_persons,
+    least_group,
+    value_bounds,
+)
 from discreet.attacks.class_attacks import IN_TABLE
-from discreet.attacks.inference.beliefs import beliefs_in
-from discreet.attacks.inference.bounds import value_bounds
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.audit.audit import read_tables
 from discreet.releases.manifest import Manifest
-from discreet.releases.placement import EXACT
 from discreet.releases.registry import kind_of
-from discreet.table.classes import group_codes
+from discreet.releases.worlds.placement import EXACT
+from discreet.statements import Statement
+from discreet.table.classes import Classes, group_codes, group_lists
 from discreet.table.code_maps import code_of_text, recoded
 from discreet.table.graphs import smallest_connected
+from discreet.table.kernels.lists import distinct_values
+from discreet.table.persons import Persons
+from discreet.typing import Ints
 
 COMPONENT = 14  # people of a component that is enumerated
 STEPS = 200_000  # of one enumeration
 
 Row = tuple[int, ...]  # codes of the original
+CHUNK = 4_000_000  # pairs of a target and a candidate that are compared at once
 
 
 class Intersection(Attack):
@@ -47,7 +66,12 @@ class Intersection(Attack):
 
     name: ClassVar[str] = "intersection"
     criterion: ClassVar[Criterion] = Criterion.LINKABILITY
-    also_knows: ClassVar[str] = "several tables or releases"
+    also_knows: ClassVar[str] = Statement("also-knows.several-releases")
+    # Tables of one release are in everybody's hands; other releases are not.
+    attackers: ClassVar[tuple[StandardAttacker, ...]] = (
+        StandardAttacker.ACQUAINTANCE,
+        StandardAttacker.ARCHIVIST,
+    )
 
     releases: tuple[str, ...] = Field(
         default=(), description="Folders of other releases of the same records."
@@ -55,13 +79,13 @@ class Intersection(Attack):
 
     @property
     def knowledge(self) -> str:
-        return f"{IN_TABLE}, and intersects all releases"
+        return Statement("knows.all-releases", first=IN_TABLE)
 
     def inapplicable(self, scene: Scene) -> str | None:
         if not self.reads(scene.kind):
             return super().inapplicable(scene)
         if not self.releases and len(scene.readings) < 2:
-            return "no other release was named"
+            return Statement("inapplicable.no-release")
         return None
 
     def run(self, scene: Scene) -> list[Finding]:
@@ -89,10 +113,10 @@ class Intersection(Attack):
         ]
         counted = one.truth[a].astype(np.int64) * (other.sensitive[b].cardinality + 1)
         _, pair, held = np.unique(counted + other.truth[b], return_inverse=True, return_counts=True)
-        without = held[pair][chosen].sum() / max(len(pair), 1) / max(int(chosen.sum()), 1)
+        without = held[pair][chosen] / max(len(pair), 1)
         return summarize(
             self, f"{a} and {b}", f"{one.name}, {other.name}", first * second,
-            np.ones(len(first), np.int64), float(without),
+            np.ones(len(first), np.int64), without,
             scene.threshold, np.full(len(first), min(limits)), knowledge=self.knowledge,
             method=one.placement.method if not one.placement.sole else other.placement.method,
         )  # fmt: skip
@@ -130,11 +154,10 @@ class Intersection(Attack):
             findings.append(
                 summarize(
                     self, name, f"{len(readings)} releases", belief,
-                    np.ones(len(people), np.int64), float(share[column.codes[people]].mean())
-                    if len(people) else 0.0,
-                    scene.threshold,
-                    knowledge=f"{IN_TABLE}, and has {len(readings)} releases of the same records",
-                    method=EXACT if exact else "product of shares in large components: no bound",
+                    np.ones(len(people), np.int64), share[column.codes[people]], scene.threshold,
+                    knowledge=Statement("knows.releases", first=IN_TABLE, releases=len(readings)),
+                    method=EXACT if exact else Statement("figures.product-of-shares"),
+                    attacker=StandardAttacker.ARCHIVIST,
                 )
             )  # fmt: skip
         return findings
@@ -261,3 +284,91 @@ def _product(systems: Sequence[_System], person: int) -> dict[Row, float]:
     }
     total = sum(weight.values())
     return {row: one / total for row, one in weight.items()} if total else {}
+
+
+class PersonIntersection(Attack):
+    """Which person the target is, by all groups that hold a row of the target."""
+
+    name: ClassVar[str] = "person-intersection"
+    criterion: ClassVar[Criterion] = Criterion.SINGLING_OUT
+
+    @property
+    def knowledge(self) -> str:
+        return Statement("knows.groups-of-rows", first=ALL_ROWS)
+
+    def inapplicable(self, scene: Scene) -> str | None:
+        if scene.persons is None:
+            return Statement("inapplicable.one-row")
+        return super().inapplicable(scene)
+
+    def run(self, scene: Scene) -> list[Finding]:
+        raise NotImplementedError("its targets are persons with several rows")
+
+    def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
+        left = candidates(view.classes, view.persons)
+        k = least_group(scene.guarantees)
+        in_one_group = len(view.members[0]) == view.persons.count
+        bounds = None if k is None or not in_one_group else np.full(len(left), 1 / k)
+        return [
+            finding_on_persons(
+                self, scene, view, Statement("aim.person"), 1 / left,
+                1 / max(view.persons.count, 1), bounds,
+                knowledge=self.knowledge,
+                details={
+                    "fewest_candidates": int(left.min(initial=view.persons.count)),
+                    "persons_in_several_groups": int(_scattered(view)),
+                },
+            )
+        ]  # fmt: skip
+
+
+def _scattered(view: PersonView) -> int:
+    return int((np.bincount(view.members[1], minlength=view.persons.count) > 1).sum())
+
+
+def candidates(classes: Classes, persons: Persons) -> Ints:
+    """Return for each person how many persons have a row in all classes of that person's rows."""
+    count = persons.count
+    pair = distinct_values(persons.number * classes.count + classes.class_of_row)
+    person, own = np.divmod(pair, max(classes.count, 1))
+    start = np.searchsorted(person, np.arange(count + 1))
+    size = np.bincount(own, minlength=classes.count)
+    alike = group_lists(start, own.astype(np.int32), classes.count)  # persons with the same classes
+    target = alike.first_row
+    degree = np.diff(start)[target]
+    left = size[own[start[target]]]  # right for those in a single class
+    by_class = np.argsort(own, kind="stable")
+    member = person[by_class]
+    class_start = np.searchsorted(own[by_class], np.arange(classes.count + 1))
+    several = np.flatnonzero(degree > 1)
+    smallest = _smallest_classes(own, start, size, target[several])
+    begin = 0
+    while begin < len(several):
+        ahead = np.cumsum(size[smallest[begin:]])
+        end = begin + max(int(np.searchsorted(ahead, CHUNK)), 1)
+        chosen, least = several[begin:end], smallest[begin:end]
+        line = np.repeat(np.arange(len(chosen)), size[least])
+        within = np.arange(len(line)) - np.repeat(np.cumsum(size[least]) - size[least], size[least])
+        candidate = member[class_start[least][line] + within]
+        for step in range(int(degree[chosen].max())):  # has a row in the step-th class, too
+            more = degree[chosen][line] > step
+            wanted = own[start[target[chosen][line]] + np.minimum(step, degree[chosen][line] - 1)]
+            key = candidate * classes.count + wanted
+            found = np.minimum(np.searchsorted(pair, key), len(pair) - 1)
+            kept = ~more | (pair[found] == key)
+            line, candidate = line[kept], candidate[kept]
+        left[chosen] = np.bincount(line, minlength=len(chosen))
+        begin = end
+    return left[alike.class_of_row]
+
+
+def _smallest_classes(own: Ints, start: Ints, size: Ints, target: Ints) -> Ints:
+    """The class with the fewest persons among those of each target."""
+    length = start[target + 1] - start[target]
+    line = np.repeat(np.arange(len(target)), length)
+    within = np.arange(len(line)) - np.repeat(np.cumsum(length) - length, length)
+    entry = start[target][line] + within
+    order = np.lexsort((size[own[entry]], line))
+    first = np.cumsum(length) - length
+    found: Ints = own[entry[order][first]]
+    return found

@@ -16,11 +16,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import Attack, Criterion, Finding, Scene, summarize
 from discreet.knowledge.population import Population
 from discreet.releases.kinds.base import Kind
-from discreet.releases.placement import EXACT, scale
-from discreet.requirements.background.delta_presence import DeltaPresence
+from discreet.releases.worlds.placement import EXACT, scale
+from discreet.requirements.delta_presence import DeltaPresence
+from discreet.statements import Statement
 from discreet.table.classes import Classes
 from discreet.table.code_maps import recoded
 from discreet.table.roles import Role
@@ -34,7 +36,7 @@ class Membership(Attack):
 
     name: ClassVar[str] = "membership"
     criterion: ClassVar[Criterion] = Criterion.LINKABILITY
-    also_knows: ClassVar[str] = "the quasi-identifiers of the population"
+    also_knows: ClassVar[str] = Statement("also-knows.population")
 
     @classmethod
     def reads(cls, kind: Kind) -> bool:
@@ -42,12 +44,12 @@ class Membership(Attack):
 
     @property
     def knowledge(self) -> str:
-        return "knows the quasi-identifiers of the whole population"
+        return Statement("knows.population")
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)
         if reason is None and scene.population is None:
-            return "no population table was given"
+            return Statement("inapplicable.no-population")
         return reason
 
     def run(self, scene: Scene) -> list[Finding]:
@@ -55,7 +57,7 @@ class Membership(Attack):
         assert population is not None
         in_table, method = _in_table(scene, population)
         if in_table is None:
-            self.omit(scene, "", "too many rows fit too many groups")
+            self.omit(scene, "", Statement("omitted.too-many-groups"))
             return []
         original = scene.task.table
         quasi = [c for c in original.quasi_identifiers if c.name in population.table.columns]
@@ -65,7 +67,8 @@ class Membership(Attack):
         certain = population.kinds.size[in_table >= 1 - 1e-12].sum()
         return [
             summarize(
-                self, "being in the table", "all tables", in_table[present], members[present],
+                self, Statement("aim.membership"), "all tables", in_table[present],
+                members[present],
                 scene.manifest.published_rows / max(population.rows, 1), scene.threshold,
                 _bounds(scene, population, int(present.sum())),
                 knowledge=self.knowledge, method=method,
@@ -110,7 +113,7 @@ def _in_table(scene: Scene, population: Population) -> tuple[Floats | None, str]
         found.append(fits)
     if all((np.diff(start) <= 1).all() for start, _, _ in found):
         odds = _fit_odds(found, people)
-        return odds, EXACT if len(found) == 1 else "greatest entropy over all tables"
+        return odds, EXACT if len(found) == 1 else Statement("figures.greatest-entropy")
     start, group, classes = found[0]
     return _scaled(start, group, classes, people, population.rows), (
         "rows fit several groups: scaling, first table alone"
@@ -176,7 +179,8 @@ class Absence(Attack):
     """What the suppressed have in common."""
 
     name: ClassVar[str] = "absence"
-    also_knows: ClassVar[str] = "which rows were suppressed"
+    also_knows: ClassVar[str] = Statement("also-knows.suppressed-rows")
+    attackers: ClassVar[tuple[StandardAttacker, ...]] = (StandardAttacker.ENGINEER,)
     inside: ClassVar[bool] = False
     may_count_rows: ClassVar[bool] = True
 
@@ -186,12 +190,12 @@ class Absence(Attack):
 
     @property
     def knowledge(self) -> str:
-        return "knows how often each value occurs in the source, and which rows were suppressed"
+        return Statement("knows.suppressed-rows")
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)
         if reason is None and not scene.manifest.suppressed_rows:
-            return "no row was suppressed"
+            return Statement("inapplicable.none-suppressed")
         return reason
 
     def run(self, scene: Scene) -> list[Finding]:
@@ -210,8 +214,7 @@ class Absence(Attack):
                 findings.append(
                     summarize(
                         self, attribute, reading.name, missing / gone, np.maximum(missing, 0),
-                        float((missing * total).sum() / gone / max(total.sum(), 1)),
-                        scene.threshold, knowledge=self.knowledge,
+                        total / max(total.sum(), 1), scene.threshold, knowledge=self.knowledge,
                     )
                 )  # fmt: skip
         return findings

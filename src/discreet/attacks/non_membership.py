@@ -7,50 +7,70 @@ One fact is searched exactly, and two by inclusion and exclusion on the counts o
 pairs of values; three and more, or two in groups with more than ``EXACT_VALUES`` values, greedily,
 one fact at a time, which is a lower bound of the greatest.
 
-Without the release, an attacker with the same facts has the shares of values in the whole table:
-facts rule out the most frequent other values of the attribute.
+Without any link, an attacker with as many facts has the whole table as one group.
+
+What is left of a group of persons once an attacker rules values out for the target.
+
+A fact is "the target has no row with value o of attribute a". The members without o are left, and
+the belief in s is the share of them who have s in at least one row. Facts are chosen one after the
+other, each so that the belief becomes greatest: exact for one fact, and a lower bound for several
+unless the group has at most ``EXACT_VALUES`` values, where two facts are searched together.
+Persons are counted in single precision, which is exact up to 2^24 of them; shares are quotients of
+such counts in double precision, so that none passes a bound by rounding.
+
+Without the release, an attacker with as many facts has the persons of the whole table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import Attack, Finding, Scene
-from discreet.attacks.class_attacks import IN_TABLE
-from discreet.attacks.inference.beliefs import Beliefs
-from discreet.attacks.inference.bounds import value_bounds
-from discreet.attacks.persons.person_view import (
+from discreet.attacks.beliefs import (
     ALL_ROWS,
     AT_ALL,
+    Beliefs,
     PersonView,
     TrueValues,
     finding_on_values,
+    on_lines_of,
     person_bounds,
+    ungrouped,
+    value_bounds,
 )
-from discreet.attacks.persons.ruled_out import Touched, beliefs_after_facts, beliefs_without_release
+from discreet.attacks.class_attacks import IN_TABLE
 from discreet.releases.adversary_view import AdversaryView
+from discreet.statements import Statement
 from discreet.table.classes import group_codes
 from discreet.table.counts import order_by_class
 from discreet.table.interrupts import stop_flag
 from discreet.table.kernels import kernel
-from discreet.typing import Floats, StopFlag
+from discreet.table.kernels.lists import distinct_values, starts_of
+from discreet.typing import Bools, Floats, Ints, Singles, StopFlag
 
 EXACT_VALUES = 200  # of a group where two facts are searched exactly
-GREEDY = "facts chosen greedily, at least"
+GREEDY = Statement("figures.greedy-facts")
 SLOTS = 8  # first facts whose remaining rows are kept
+PAIRED_VALUES = 16  # of a group in which two facts are searched together
+WORK = 2e10  # multiplications of a group; in one that takes more, no fact is used
+CELLS = 2e8  # of such a group at once
+TOGETHER = 2_000_000  # cells of the groups that are searched at once
+SAMPLED, FREQUENT = 5_000, 20  # persons, and values ruled out, without the release
 
 
 class NonMembership(Attack):
     """One value by knowing that the target lacks others."""
 
     name: ClassVar[str] = "non-membership"
-    also_knows: ClassVar[str] = "values that the target does not have"
+    also_knows: ClassVar[str] = Statement("also-knows.absent-values")
+    attackers: ClassVar[tuple[StandardAttacker, ...]] = (StandardAttacker.EXCLUDER,)
     slow: ClassVar[bool] = True
 
     bits: int = Field(
@@ -59,7 +79,7 @@ class NonMembership(Attack):
 
     @property
     def knowledge(self) -> str:
-        return f"{IN_TABLE}, and up to {self.bits} values that the target does not have"
+        return Statement("knows.absent-values", first=IN_TABLE, values=self.bits)
 
     def expected(self, scene: Scene) -> int:
         return self.bits * super().expected(scene)
@@ -97,7 +117,7 @@ class NonMembership(Attack):
                     _true_values(touched, belief, name, column.cardinality),
                     _true_values(everybody, without, name, column.cardinality),
                     np.full(column.cardinality, bound),
-                    knowledge=f"{ALL_ROWS}, and {_facts(bits)} 'the target has no such row'",
+                    knowledge=_facts(bits, ALL_ROWS, ".row"),
                     details={"bits": bits, "reader": AT_ALL},
                     sensitive=scene.is_sensitive(name, view.domains),
                 )  # fmt: skip
@@ -109,16 +129,19 @@ class NonMembership(Attack):
         beliefs, exact = non_membership_beliefs(reading, attribute, bits)
         return self.finding(
             scene, reading, attribute, beliefs,
-            _share_after_facts(reading.share(attribute), bits)[beliefs.value],
+            on_lines_of(beliefs, non_membership_beliefs(ungrouped(reading), attribute, bits)[0]),
             np.full(len(beliefs.belief), bound),
-            knowledge=f"{IN_TABLE}, and {_facts(bits)} 'the target does not have this value'",
+            knowledge=_facts(bits, IN_TABLE),
             method=None if exact else GREEDY,
             details={"bits": bits},
         )  # fmt: skip
 
 
-def _facts(bits: int) -> str:
-    return "one fact" if bits == 1 else f"{bits} facts"
+def _facts(bits: int, first: Statement, form: str = "") -> Statement:
+    """Return what an attacker knows who also knows some facts about the target."""
+    if bits == 1:
+        return Statement(f"knows.fact{form}", first=first)
+    return Statement(f"knows.facts{form}", first=first, facts=bits)
 
 
 def _bound_after_facts(limit: float, greatest: float, bits: int) -> float:
@@ -131,17 +154,6 @@ def _true_values(touched: Touched, belief: Floats, name: str, cardinality: int) 
     own = touched.lines_of(name, cardinality)
     person = touched.person_of_member[touched.member[own]]
     return TrueValues(person, touched.value[own] - touched.offset[name], belief[own])
-
-
-def _share_after_facts(share: Floats, bits: int) -> Floats:
-    """The share of each value once the most frequent others are ruled out; 0 of one unpublished."""
-    order = np.argsort(-share, kind="stable")
-    found = np.zeros(len(share) + 1)
-    for value, own in enumerate(share):
-        others = order[: bits + 1][order[: bits + 1] != value][:bits]
-        left = 1 - share[others].sum()
-        found[value] = 1.0 if left <= own else own / left
-    return found
 
 
 def non_membership_beliefs(
@@ -473,3 +485,174 @@ def _greedy(
                 if rows[row, a] == chosen:
                     alive[row] = False
     return min(best, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Touched:
+    """The values that the members of groups have in at least one row, over all attributes."""
+
+    member: Ints  # (lines,) ascending
+    value: Ints  # (lines,) those of the attributes one after the other
+    group_of_member: Ints  # (members,) ascending
+    person_of_member: Ints  # (members,)
+    offset: dict[str, int]  # where the values of an attribute start
+    values: int
+
+    @classmethod
+    def of(cls, view: PersonView) -> Touched:
+        """The values of the members of a view's groups."""
+        group, person = view.members
+        own = view.classes.class_of_row.astype(np.int64) * view.persons.count + view.persons.number
+        member = np.searchsorted(group * view.persons.count + person, own)
+        offset: dict[str, int] = {}
+        lines, values = [], 0
+        for name, column in view.sensitive.items():
+            offset[name] = values
+            lines.append(np.stack([member, column.codes.astype(np.int64) + values]))
+            values += column.cardinality
+        key = np.concatenate([found[0] * values + found[1] for found in lines])
+        held, value = np.divmod(distinct_values(key), max(values, 1))
+        return cls(held, value, group, person, offset, values)
+
+    def lines_of(self, attribute: str, cardinality: int) -> Bools:
+        """The lines with a value of one attribute."""
+        start = self.offset[attribute]
+        return (self.value >= start) & (self.value < start + cardinality)
+
+
+def beliefs_after_facts(touched: Touched, bits: int, stop: StopFlag) -> tuple[Floats, bool]:
+    """The greatest belief in each line's value after ``bits`` facts; whether it is exact."""
+    belief = _without_facts(touched)
+    exact = True
+    for one in _batches(touched):
+        if one is None:  # a group that is too large
+            exact = False
+            continue
+        if stop[0]:
+            return belief, False
+        found, is_exact = one.greatest(bits)
+        belief[one.line[one.is_line]] = found[one.is_line]
+        exact = exact and is_exact
+    return belief, exact
+
+
+def beliefs_without_release(whole: Touched, bits: int) -> Floats:
+    """(values,) The belief in each value by the same number of facts, from all persons together.
+
+    At most ``SAMPLED`` persons are used, and the most frequent values are ruled out.
+    """
+    step = -(-len(whole.group_of_member) // SAMPLED) if len(whole.group_of_member) else 1
+    chosen = whole.member % step == 0
+    has = np.zeros((-(-len(whole.group_of_member) // step), whole.values), np.float32)
+    has[whole.member[chosen] // step, whole.value[chosen]] = 1
+    frequent = np.argsort(-has.sum(0), kind="stable")[:FREQUENT]
+    of_value = has.T  # (values, persons)
+    left = np.ones_like(of_value)
+    own = frequent == np.arange(whole.values)[:, None]
+    belief: Floats = of_value.sum(1, dtype=np.float64) / max(len(has), 1)
+    for _ in range(bits):
+        with_value = left * of_value
+        rest = left.sum(1)[:, None] - left @ has[:, frequent]
+        share = _shares(with_value.sum(1)[:, None] - with_value @ has[:, frequent], rest)
+        share[own] = -1
+        fact = share.argmax(1)
+        belief = np.maximum(belief, share[np.arange(len(share)), fact])
+        left = left * (1 - of_value[frequent[fact]])
+    return belief
+
+
+def _without_facts(touched: Touched) -> Floats:
+    """The belief in each line's value by the members of its group alone."""
+    group = touched.group_of_member[touched.member]
+    _, entry, count = np.unique(
+        group * touched.values + touched.value, return_inverse=True, return_counts=True
+    )
+    return np.asarray(count[entry] / np.bincount(touched.group_of_member)[group])
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Groups of about the same size, padded to the same shape."""
+
+    has: Singles  # (groups, members, values) 1 where a member has a value
+    members: Ints  # (groups,)
+    line: Ints  # (groups, lines) number of the line
+    is_line: Bools  # (groups, lines)
+    member: Ints  # (groups, lines) within the group
+    value: Ints  # (groups, lines) within the group
+
+    def greatest(self, bits: int) -> tuple[Floats, bool]:
+        """The greatest belief in each line's value, and whether it is exact."""
+        members, values = self.has.shape[1:]
+        own = np.take_along_axis(self.has, self.member[:, :, None], 1) > 0  # the line's member
+        of_line = np.take_along_axis(self.has, self.value[:, None, :], 2).transpose(0, 2, 1)
+        is_member = np.arange(members) < self.members[:, None]
+        left = np.broadcast_to(is_member[:, None, :], of_line.shape).astype(np.float32)
+        belief = _shares((left * of_line).sum(2), self.members[:, None])
+        if bits == 2 and values <= PAIRED_VALUES:
+            for first in range(values):
+                true = ~own[:, :, first]
+                rest = left * (1 - self.has[:, None, :, first])
+                found, _ = self._one_more(rest, of_line, own)
+                np.maximum(belief, np.where(true, found, 0), out=belief)
+            return belief, True
+        for _ in range(bits):
+            found, fact = self._one_more(left, of_line, own)
+            belief = np.maximum(belief, found)
+            chosen = np.take_along_axis(self.has, fact[:, None, :], 2).transpose(0, 2, 1)
+            is_true = ~np.take_along_axis(own, fact[:, :, None], 2)
+            left = left * (1 - chosen * is_true)
+        return belief, bits == 1
+
+    def _one_more(self, left: Singles, of_line: Singles, own: Bools) -> tuple[Floats, Ints]:
+        """The greatest belief after one more true fact, or none, and that fact.
+
+        ``left`` has the members that are left for each line, ``of_line`` those with its value.
+        """
+        with_value = left * of_line
+        total, hit = left.sum(2)[:, :, None], with_value.sum(2)[:, :, None]
+        rest = total - left @ self.has
+        share = _shares(hit - with_value @ self.has, rest)
+        share[own] = -1  # not true of the target
+        fact = share.argmax(2)
+        greatest = np.take_along_axis(share, fact[:, :, None], 2)[:, :, 0]
+        before = _shares(hit, total)[:, :, 0]
+        return np.maximum(greatest, before), fact
+
+
+def _shares(part: Singles, whole: Singles | Ints) -> Floats:
+    """Counts over counts, in double precision; 0 where there is nothing to count."""
+    return np.asarray(part.astype(np.float64) / np.maximum(whole, 1).astype(np.float64))
+
+
+def _batches(touched: Touched) -> Iterator[_Batch | None]:
+    """All groups, those of about the same size together; None for groups that are too large."""
+    group = touched.group_of_member[touched.member]  # (lines,) ascending
+    groups = int(touched.group_of_member.max(initial=-1)) + 1
+    key, of_line = np.unique(group * touched.values + touched.value, return_inverse=True)
+    members = np.bincount(touched.group_of_member, minlength=groups)
+    values = np.bincount(key // max(touched.values, 1), minlength=groups)
+    lines = np.bincount(group, minlength=groups)
+    first_member, first_value, first_line = (starts_of(n)[:-1] for n in (members, values, lines))
+    sizes = np.stack([members, values, lines])
+    padded = 2 ** np.ceil(np.log2(np.maximum(sizes, 1))).astype(np.int64)
+    shapes, shape_of_group = np.unique(padded, axis=1, return_inverse=True)
+    for shape in range(shapes.shape[1]):
+        height, width, length = shapes[:, shape]
+        if float(length) * height * width > WORK or length * max(height, width) > CELLS:
+            yield None
+            continue
+        alike = np.flatnonzero(shape_of_group.ravel() == shape)
+        at_once = max(1, int(TOGETHER // (height * width + length * max(height, width))))
+        for start in range(0, len(alike), at_once):
+            chosen = alike[start : start + at_once]
+            place = np.arange(length)
+            is_line = place < lines[chosen][:, None]
+            line = np.where(
+                is_line, first_line[chosen][:, None] + place, first_line[chosen][:, None]
+            )
+            member = touched.member[line] - first_member[chosen][:, None]
+            value = of_line[line] - first_value[chosen][:, None]
+            has = np.zeros((len(chosen), height, width), np.float32)
+            has[np.arange(len(chosen))[:, None], member, value] = 1
+            yield _Batch(has, members[chosen], line, is_line, member, value)

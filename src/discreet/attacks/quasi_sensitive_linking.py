@@ -16,8 +16,9 @@ from discreet.attacks.base import Attack, Finding, Scene, summarize
 from discreet.attacks.class_attacks import IN_TABLE
 from discreet.releases.audit.linked_labels import linked_domains
 from discreet.releases.kinds.base import Kind
-from discreet.releases.kinds.generalized.tables import RECORDS
+from discreet.releases.kinds.generalized import RECORDS
 from discreet.requirements.quasi_sensitive import LabelPosteriors, QsClDiversity, QsTCloseness
+from discreet.statements import Statement
 from discreet.table.classes import classes_of
 from discreet.table.counts import count_values
 
@@ -26,7 +27,7 @@ class QuasiSensitiveLinking(Attack):
     """Which label of the knowledge table a person's terms represent."""
 
     name: ClassVar[str] = "quasi-sensitive-linking"
-    also_knows: ClassVar[str] = "the table that links terms to labels"
+    also_knows: ClassVar[str] = Statement("also-knows.labels")
 
     @classmethod
     def reads(cls, kind: Kind) -> bool:
@@ -34,12 +35,12 @@ class QuasiSensitiveLinking(Attack):
 
     @property
     def knowledge(self) -> str:
-        return f"{IN_TABLE}, and has the table that links terms to labels"
+        return Statement("knows.labels", first=IN_TABLE)
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)
         if reason is None and not scene.task.knowledge:
-            return "no attribute is quasi-sensitive with a knowledge table"
+            return Statement("inapplicable.no-labels")
         return reason
 
     def run(self, scene: Scene) -> list[Finding]:

@@ -24,12 +24,12 @@ _HOMES = {
     "quasi-sensitive-linking": "discreet.attacks.quasi_sensitive_linking:QuasiSensitiveLinking",
     "set-homogeneity": "discreet.attacks.sensitive_table:SetHomogeneity",
     "link-through-sensitive-table": "discreet.attacks.sensitive_table:LinkThroughSensitiveTable",
-    "person-intersection": ("discreet.attacks.persons.person_intersection:PersonIntersection"),
-    "number-of-rows": "discreet.attacks.persons.number_of_rows:NumberOfRows",
+    "person-intersection": ("discreet.attacks.intersection:PersonIntersection"),
+    "number-of-rows": "discreet.attacks.class_attacks:NumberOfRows",
     "absence": "discreet.attacks.membership:Absence",
     "associated": "discreet.attacks.associated:Associated",
-    "minimality": "discreet.attacks.algorithm_aware.minimality:Minimality",
-    "downcoding": "discreet.attacks.algorithm_aware.downcoding:Downcoding",
+    "minimality": "discreet.attacks.minimality:Minimality",
+    "downcoding": "discreet.attacks.downcoding:Downcoding",
     "definetti": "discreet.attacks.definetti:Definetti",
 }
 

@@ -18,16 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.background_join import joined_values
-from discreet.attacks.base import TOLERANCE, Scene
-from discreet.attacks.class_attacks import baseline_of
-from discreet.attacks.inference.beliefs import beliefs_in
-from discreet.attacks.inference.rows_at_risk import ALONE, OTHERS
-from discreet.attacks.intersection import of_people
-from discreet.attacks.persons.person_intersection import candidates
-from discreet.attacks.persons.person_view import AT_ALL, PersonView
+from discreet.attacks.base import ALONE, OTHERS, TOLERANCE, Scene
+from discreet.attacks.beliefs import AT_ALL, PersonView, beliefs_in, on_lines_of, ungrouped
+from discreet.attacks.intersection import candidates, of_people
 from discreet.knowledge.population import Population
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.manifest import Manifest
+from discreet.statements import Statement
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable
 from discreet.table.kernels.lists import places_of
@@ -150,12 +147,13 @@ def list_rows_at_risk(scene: Scene) -> None:
         reading = of_people(view, scene)
         people = _rows_of_targets(view)
         if reading.sampled:
-            scene.omitted["rows at risk"] = f"targets of '{view.name}' are a sample"
+            scene.omitted["rows at risk"] = Statement("omitted.sample", table=view.name)
             continue
         for attribute in reading.sensitive:
             for knows, known, limit in _choices(scene, attribute, reading.sensitive):
                 beliefs = beliefs_in(reading, attribute, known)
-                without = baseline_of(reading, attribute, beliefs)
+                apart = beliefs_in(ungrouped(reading), attribute, known)
+                without = on_lines_of(beliefs, apart)
                 risky = _learned(beliefs.belief, without, limit)
                 risky &= scene.discloses(attribute, beliefs.value)
                 line = beliefs.line_of_target
@@ -166,16 +164,16 @@ def list_rows_at_risk(scene: Scene) -> None:
 def _list_persons(scene: Scene, view: PersonView) -> None:
     """List the rows of persons with a value that is learned of the person."""
     if view.source_row is None:
-        scene.omitted["rows at risk"] = "the private file does not say which rows a person has"
+        scene.omitted["rows at risk"] = Statement("omitted.unknown-rows")
         return
     for attribute, column in view.sensitive.items():
-        share = view.share_of_persons(column)
         covered = scene.is_sensitive(attribute, view.domains)
         for knows, known, limit in _choices(scene, attribute, view.sensitive):
-            values = view.values_of(column, AT_ALL)
+            values, apart = view.values_of(column, AT_ALL), view.whole.values_of(column, AT_ALL)
             if known:
                 values = joined_values(view, attribute, tuple(known))
-            risky = _learned(values.belief, share[values.value], limit)
+                apart = joined_values(view.whole, attribute, tuple(known))
+            risky = _learned(values.belief, apart.of_lines(values, column.cardinality), limit)
             if covered is not None:
                 risky &= covered[values.value]
             key, of_line = np.unique(

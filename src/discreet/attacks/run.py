@@ -11,38 +11,42 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.algorithm_aware.downcoding import pinned_sentences
+from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import (
     EXCEEDED,
     LINES,
     NO_BETTER,
     NO_GUARANTEE,
-    WITHIN,
+    TARGETS,
     Attack,
     Criterion,
     Finding,
+    RowAtRisk,
+    RowsAtRisk,
     Scene,
+    drawn_targets,
 )
-from discreet.attacks.estimates import RATE, TARGETS, drawn_targets
-from discreet.attacks.inference.rows_at_risk import RowAtRisk, RowsAtRisk
-from discreet.attacks.persons.person_view import PersonView
-from discreet.attacks.registry import all_attacks
+from discreet.attacks.beliefs import PersonView
+from discreet.attacks.downcoding import pinned_sentences
+from discreet.attacks.registry import ATTACKS, all_attacks
 from discreet.attacks.risk import Risk, list_rows_at_risk, risks_of, risks_of_persons
 from discreet.errors import InputError
 from discreet.knowledge.population import Population
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.releases.adversary_view import AdversaryView
-from discreet.releases.audit.kept_rows import persons_of_tables
+from discreet.releases.audit.persons import persons_of_tables
 from discreet.releases.audit.shards import domains_of
-from discreet.releases.manifest import Manifest
+from discreet.releases.manifest import Manifest, SinglingOut
 from discreet.releases.registry import kind_of
+from discreet.releases.singling_out import singling_out, singling_sentences
 from discreet.result import Result
+from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable
 from discreet.table.interrupts import OutOfTimeError, interruptible
 from discreet.table.roles import Unit
+from discreet.utility.intervals import RATE
 
 SEED = 0  # of sampled targets and worlds, so that a report can be repeated
-_NOT_A_VALUE = ("the row", "the person", "being in the table")
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,8 @@ class AttackReport(Result):
     seconds: float | None = None  # time limit of all attacks together
     at_risk: tuple[RowAtRisk, ...] | None = None  # rows of the source; None where not listed
     estimated: int | None = None  # targets that were drawn for each finding with intervals
+    tried: frozenset[str] = frozenset()  # names of attacks, also of those that do not apply
+    singling_out: SinglingOut | None = None  # who is unique by published cells
 
     @property
     def ok(self) -> bool:
@@ -68,8 +74,19 @@ class AttackReport(Result):
     @property
     def about_values(self) -> list[Finding]:
         """The findings about sensitive values, the most severe first."""
-        found = [f for f in self.findings if f.is_belief and f.aim not in _NOT_A_VALUE]
+        found = [f for f in self.findings if f.is_belief and not isinstance(f.aim, Statement)]
         return sorted(found, key=lambda one: one.severity, reverse=True)
+
+    def not_run(self, attacker: StandardAttacker) -> dict[str, str]:
+        """What was left out of the attacks of an attacker: why."""
+        own = {name for name, kind in ATTACKS.items() if attacker in kind.attackers}
+        untried = dict.fromkeys(sorted(own - self.tried), Statement("omitted.not-tried"))
+        left_out = {
+            name: why
+            for name, why in self.omitted.items()
+            if name == attacker or name.partition(" (")[0] in own
+        }
+        return untried | left_out
 
     @property
     def strongest(self) -> Finding | None:
@@ -95,54 +112,56 @@ class AttackReport(Result):
         }
 
     @property
-    def pinned(self) -> list[str]:
+    def pinned(self) -> list[Statement]:
         """What generalized cells give away, a sentence for each table."""
         return pinned_sentences(self.findings)
 
     @property
-    def summary(self) -> str:
+    def summary(self) -> Statement:
         """The strongest attacker, in one sentence."""
         worst = self.strongest
         if worst is None:
-            return "No attack on a sensitive value applies to this release."
+            return Statement("summary.none-applies")
         if worst.verdict == NO_BETTER:
-            return "No attacker learns more about a sensitive value than without the release."
-        certainty = (
-            f"is certain of '{worst.aim}' for {worst.newly_certain:,} of {worst.targets:,} "
-            f"{worst.unit.plural} that are not certain without the release"
-            if worst.newly_certain
-            else f"reaches a belief of at most {worst.greatest:.1%} in the true '{worst.aim}' of "
-            f"any {worst.unit}"
-        )
-        coverage = {
-            NO_GUARANTEE: "This release has no guarantee against this",
-            EXCEEDED: f"The release guarantees at most {worst.bound or 0:.1%}: IT IS BROKEN",
-            WITHIN: f"The release guarantees at most {worst.bound or 0:.1%}",
-        }[worst.verdict]
-        return (
-            f"Strongest attack: {worst.attack}. An attacker who {worst.knowledge} {certainty} "
-            f"(mean belief {worst.mean:.1%}; without the release {worst.baseline:.1%}). {coverage}."
-        )
+            return Statement("summary.none-learns")
+        learned: dict[str, Any] = {"greatest": worst.greatest}
+        if worst.newly_certain:
+            learned = {"certain": worst.newly_certain, "targets": worst.targets}
+        coverage = Statement("coverage.none")
+        if worst.verdict != NO_GUARANTEE:
+            form = "coverage.exceeded" if worst.verdict == EXCEEDED else "coverage.within"
+            coverage = Statement(form, bound=worst.bound or 0.0)
+        return Statement(
+            f"summary.{'certain' if worst.newly_certain else 'believed'}.{worst.unit.plural}",
+            attack=worst.attack, knowledge=worst.knowledge, aim=worst.aim, mean=worst.mean,
+            baseline=worst.baseline, coverage=coverage, **learned,
+        )  # fmt: skip
 
     @property
-    def counted(self) -> str | None:
+    def counted(self) -> Statement | None:
         """The unit of the targets, where a person may have several published rows."""
         if self.persons is None:
             return None
         by_row = sorted({f.attack for f in self.findings if f.unit is Unit.ROW})
-        said = f"Targets are people: {self.rows or 0:,} published rows of {self.persons:,} people."
-        return f"{said} These attacks count rows: {', '.join(by_row)}." if by_row else said
+        counts = {"rows": self.rows or 0, "persons": self.persons}
+        if by_row:
+            return Statement("attack.targets-people.some-rows", attacks=by_row, **counts)
+        return Statement("attack.targets-people", **counts)
 
     @property
-    def drawn(self) -> str | None:
+    def drawn(self) -> Statement | None:
         """How figures were estimated; None where they were not."""
         if self.estimated is None:
             return None
-        return (
-            f"Estimated from {self.estimated:,} targets drawn at random: each interval holds the "
-            f"exact figure with a probability of at least {RATE:.0%}. The greatest belief is that "
-            "of the targets drawn. For all targets and attacks, run without --quick."
-        )
+        return Statement("attack.estimated", targets=self.estimated, rate=RATE)
+
+    @property
+    def omissions(self) -> list[Statement]:
+        """What was left out of the attacks, and why."""
+        return [
+            Statement("attack.omitted", attack=name, reason=why)
+            for name, why in self.omitted.items()
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data."""
@@ -161,6 +180,11 @@ class AttackReport(Result):
             "inapplicable": dict(self.inapplicable),
             "omitted": dict(self.omitted),
             "risks": [risk.to_dict() for risk in self.risks],
+            **(
+                {}
+                if self.singling_out is None
+                else {"singling_out": self.singling_out.model_dump(mode="json", exclude_none=True)}
+            ),
         }
 
     def lines(self) -> list[str]:
@@ -168,8 +192,10 @@ class AttackReport(Result):
         shown = self.worst[:LINES]
         aims = max([3, *(len(_short(f.aim)) for f in shown)])
         knows = max([19, *(len(f.also_knows) for f in shown)])
+        names = max([8, *(len(f.attacker) for f in shown)])
         lines = [
-            f"{'aim':{aims}}  {'attacker also knows':{knows}}  {'newly certain':>15}  {'most':>6}  "
+            f"{'aim':{aims}}  {'attacker':{names}}  {'attacker also knows':{knows}}  "
+            f"{'newly certain':>15}  {'most':>6}  "
             f"{'mean':>6}  {'without':>7}  verdict"
         ]
         for f in shown:
@@ -178,7 +204,8 @@ class AttackReport(Result):
             if f.mean_interval is not None:
                 interval = f" (mean {f.mean_interval[0]:.1%} to {f.mean_interval[1]:.1%})"
             lines.append(
-                f"{_short(f.aim):{aims}}  {f.also_knows or '–':{knows}}  {certain:>15}  "
+                f"{_short(f.aim):{aims}}  {f.attacker:{names}}  {f.also_knows or '–':{knows}}  "
+                f"{certain:>15}  "
                 f"{f.greatest:>6.1%}  {f.mean:>6.1%}  {f.baseline:>7.1%}  {f.verdict}{interval}"
             )
         return [*lines, *self.pinned]
@@ -215,6 +242,8 @@ class AttackReport(Result):
             lines.append(
                 f"{r.table:24} {r.prosecutor:>10.4f} {r.marketer:>9.4f} {r.unique:>7.3f}{tail}"
             )
+        if self.singling_out is not None:
+            lines += ["", *singling_sentences(self.singling_out)]
         lines += [f"left out: {name} ({why})" for name, why in self.omitted.items()]
         lines += [f"not run: {name} ({why})" for name, why in self.inapplicable.items()]
         return "\n".join(lines)
@@ -266,19 +295,26 @@ def run_attacks(
     inapplicable: dict[str, str] = {}
     for number, attack in enumerate(chosen):
         progress(attack.name, number / len(chosen))
-        reason = _inapplicable(attack, scene)
+        reason = attack.inapplicable(scene)
         if reason is not None:
             inapplicable[attack.name] = reason
             continue
+        reason = _unassessed(attack, scene)
+        if reason is not None:
+            attack.omit(scene, "", reason)
+            continue
         if quick and not attack.quick:
-            attack.omit(scene, "", "not among the attacks of --quick")
+            attack.omit(scene, "", Statement("omitted.not-quick"))
             continue
         run = _Run(attack, scene, ends, number / len(chosen), 1 / len(chosen))
         findings += run.findings()
         if run.cut:
-            limit = f"the time limit of {seconds:g} s was reached"
             done = len(run.found)
-            attack.omit(scene, "", f"{limit}, with {done} findings" if done else limit)
+            reason = Statement("omitted.time", seconds=seconds)
+            if done:
+                reason = Statement("omitted.time.findings", seconds=seconds, findings=done)
+            attack.omit(scene, "", reason)
+    _omit_attackers(chosen, scene)
     listed = None
     if scene.at_risk is not None:
         interruptible(lambda: list_rows_at_risk(scene))
@@ -286,6 +322,8 @@ def run_attacks(
     report = AttackReport(
         tuple(findings), inapplicable, (), threshold, omitted=dict(scene.omitted), seconds=seconds,
         at_risk=listed, estimated=TARGETS if any(f.mean_interval for f in findings) else None,
+        tried=frozenset(attack.name for attack in chosen),
+        singling_out=interruptible(lambda: _singling_out(tables, manifest, persons)),
     )  # fmt: skip
     if persons is None or task.kept is None:
         risks = interruptible(
@@ -298,6 +336,23 @@ def run_attacks(
         persons=max(view.persons.count for view in persons),
         rows=max(len(view.persons.number) for view in persons),
     )
+
+
+def _omit_attackers(attacks: Sequence[Attack], scene: Scene) -> None:
+    """Report attackers none of whose attacks reads releases of this kind."""
+    for attacker in StandardAttacker:
+        own = [attack for attack in attacks if attacker in attack.attackers]
+        if own and not any(attack.reads(scene.kind) for attack in own):
+            reason = Statement("omitted.kind", kind=scene.manifest.kind)
+            scene.omitted[str(attacker)] = reason
+
+
+def _singling_out(
+    tables: Mapping[str, CodedTable], manifest: Manifest, views: Sequence[PersonView] | None
+) -> SinglingOut:
+    """Return who is unique by published cells: persons, where they have several rows."""
+    numbers = None if views is None else {view.name: view.persons.number for view in views}
+    return singling_out(tables, manifest, numbers)
 
 
 def _with_counted_worlds(view: AdversaryView) -> AdversaryView:
@@ -325,12 +380,12 @@ def _person_views(
     ]
 
 
-def _inapplicable(attack: Attack, scene: Scene) -> str | None:
-    """Return why an attack can't be run on a release."""
+def _unassessed(attack: Attack, scene: Scene) -> str | None:
+    """Return why an attack that may learn something is not run on a release."""
     by_row = attack.may_count_rows and bool(scene.readings)
     if scene.persons is not None and not (attack.targets_persons or by_row):
-        return "not assessed where a person has several published rows"
-    return attack.inapplicable(scene)
+        return Statement("not-assessed.persons")
+    return attack.unassessed(scene)
 
 
 class _Run:

@@ -7,9 +7,11 @@ import os
 import sys
 import threading
 import warnings
-from typing import NoReturn
+from functools import cache
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from discreet.cli import (
     applying,
@@ -23,18 +25,50 @@ from discreet.cli import (
     ledger,
     machine,
     publishing,
-    simulation,
     table_checks,
 )
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+
+@cache
+def added_commands() -> dict[str, EntryPoint]:
+    """The commands of add-ons and of other installed packages, by name."""
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group="discreet.commands")}
+
+
+class Commands(TyperGroup):
+    """The commands of the core, which are found without searching packages, and those added."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names in the order of the help."""
+        return [*super().list_commands(ctx), *sorted(added_commands())]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command; None for an unknown name."""
+        command = super().get_command(ctx, cmd_name)
+        if command is None and cmd_name in added_commands():
+            alone = typer.Typer(
+                add_completion=False, rich_markup_mode=None, context_settings=HELP_OPTIONS
+            )
+            alone.command(cmd_name)(added_commands()[cmd_name].load())
+            command = typer.main.get_command(alone)
+        return command
+
+
+HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="discreet",
+    cls=Commands,
     help="Publish microdata without disclosing sensitive values.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP_OPTIONS,
 )
 
 
@@ -67,11 +101,8 @@ app.command("attack")(attacking.attack)
 app.command("compare")(comparing.compare)
 app.command("export")(exporting.export)
 app.command("codebook")(exporting.codebook)
-app.command("evidence")(exporting.evidence)
 app.command("schema")(beginning.schema)
 app.command("demo")(publishing.demo)
-app.command("simulate-series")(simulation.simulate_series)
-app.command("studio")(machine.studio)
 app.command("warm-up")(machine.warm_up)
 app.add_typer(hierarchies.app, name="hierarchy")
 app.add_typer(ledger.app, name="ledger")

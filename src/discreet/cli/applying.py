@@ -8,8 +8,11 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import (
+    AcceptRisk,
+    AttackSeconds,
     Debug,
     Json,
+    NoAttack,
     Quiet,
     guarded,
     note,
@@ -35,6 +38,9 @@ def apply(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing release.")] = False,
+    attack: AttackSeconds = 60,
+    no_attack: NoAttack = False,
+    accept_risk: AcceptRisk = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -46,21 +52,29 @@ def apply(
     with guarded(as_json=json, debug=debug):
         from discreet.api.apply import apply as run_apply
         from discreet.io.atomic import require_free
+        from discreet.pipeline.decide import require_reason
         from discreet.report.terminal import published_lines
         from discreet.table.roles import Role
 
+        require_reason(accept_risk)
         require_free(output, force)
         with progress_bar(quiet=quiet) as progress:
             made = run_apply(
                 release, data, original=original, beside=beside or (), suppression=suppression,
                 progress=progress,
             )  # fmt: skip
-            made.save(output, force=force, format=made.job.output.format, progress=progress)
+            made.save(
+                output, force=force, format=made.job.output.format, progress=progress,
+                attack=None if no_attack else attack, accept_risk=accept_risk,
+            )  # fmt: skip
         if not made.job.with_role(Role.IDENTIFIER) and not quiet:
             note("The job names no identifier: nothing shows that the rows are of other persons.")
         if json:
-            say_json({**made.to_dict(), "together": made.private["together"]})
+            names = ("together", "verdict", "accepted_risk")
+            private = {name: made.private[name] for name in names if name in made.private}
+            say_json({**made.to_dict(), **private})
             return
         rows = made.private["together"]["rows"]
         said = f"Together with the earlier release, {rows:,} rows keep the same guarantees."
-        say_lines([*published_lines(made.manifest, made.private, output), said])
+        lines = published_lines(made.manifest, made.private, output, made.verdict())
+        say_lines([*lines, said])

@@ -117,8 +117,8 @@ def attack(
         if page is not None:
             from discreet.job.model import Job
             from discreet.releases.manifest import Manifest
-            from discreet.report.languages.translation import speaking
             from discreet.report.pages.attack_page import attack_page
+            from discreet.statements import speaking
 
             with speaking(language):
                 made = attack_page(found, Manifest.load(releases[0]), Job.load(original))

@@ -99,6 +99,7 @@ def init(
                         "rows of a person to one; see 'person:' and 'collapse:' in it."
                     ]
                 )
+            say_lines(proposed.notices)
             say_lines(
                 [
                     f"Wrote {output} with a proposed role for every column:",

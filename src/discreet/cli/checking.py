@@ -121,7 +121,7 @@ def audit(
             say_json(facts)
         else:
             say_lines(lines)
-        if not facts["ok"]:
+        if not facts["ok"] or facts.get("unproved"):
             raise typer.Exit(1)
 
 

@@ -46,6 +46,23 @@ SourceOptions = Annotated[
         help="How to read a file: encoding=latin-1, sheet=People, header=false. Repeatable.",
     ),
 ]
+AcceptRisk = Annotated[
+    str | None,
+    typer.Option(
+        "--accept-risk",
+        metavar="REASON",
+        help="Publish although the verdict is 'Do not publish'; the reason is recorded.",
+    ),
+]
+AttackSeconds = Annotated[
+    float,
+    typer.Option(
+        "--attack", min=0, help="Time limit of the attacks that the verdict rests on, in seconds."
+    ),
+]
+NoAttack = Annotated[
+    bool, typer.Option("--no-attack", help="Try no attacker; the verdict says so.")
+]
 PageLanguage = Annotated[
     str, typer.Option("--language", help="Language of the page: en, de or tr.")
 ]
@@ -154,15 +171,17 @@ def write_page(path: Path, shown: Page | Result, *, quiet: bool, language: str =
 
 
 def say_json(data: Any) -> None:
-    """Print one JSON object to stdout."""
+    """Print one JSON object to stdout; a statement has its id, parameters and text."""
+    from discreet.statements import as_data
+
     plain = codecs.lookup(sys.stdout.encoding or "ascii").name != "utf-8"
-    say(json.dumps(data, ensure_ascii=plain, indent=1, default=str))
+    say(json.dumps(as_data(data), ensure_ascii=plain, indent=1, default=str))
 
 
 @contextmanager
 def guarded(*, as_json: bool = False, debug: bool = False) -> Iterator[None]:
     """Turn an error of a command into a message and an exit status."""
-    from discreet.errors import DiscreetError, InfeasibleError, JobError
+    from discreet.errors import DiscreetError, InfeasibleError, JobError, RiskError
 
     signal.signal(signal.SIGTERM, _terminate)
     try:
@@ -173,6 +192,11 @@ def guarded(*, as_json: bool = False, debug: bool = False) -> Iterator[None]:
             details["problems"] = list(error.problems)
         if isinstance(error, InfeasibleError):
             details["failures"] = list(error.failures)
+        if isinstance(error, RiskError):
+            details |= {"risk": error.verdict.to_dict(), "private_report": str(error.report)}
+            if not as_json:  # the verdict is the result; the error says what follows from it
+                say_lines(str(error).splitlines())
+            details["error"] = f"Nothing was published: the verdict is '{error.verdict.word}'."
         _end(details, as_json, debug)
     except KeyboardInterrupt:
         details = {"error": "Interrupted; nothing was published.", "exit_status": INTERRUPTED}

@@ -69,6 +69,8 @@ def list_releases(
                 f"records in {entry.groups:,} groups, {entry.counterfeits:,} counterfeits, "
                 f"{entry.held_back:,} held back  {entry.folder}"
             )
+            if entry.accepted_risk is not None:
+                say(f"      Verdict: Do not publish. Risk accepted: {entry.accepted_risk}")
         if not entries:
             say("The ledger has no release yet.")
 
@@ -88,6 +90,7 @@ def show(
 
         with Ledger.open(settings_of(place, key)) as ledger:
             ledger.settled()
+            ledger.require_sound()
             entry = ledger.entry(number)
             contents = ledger.contents(entry)
         held_back = hex_of(contents.people[contents.group < 0])
@@ -104,11 +107,16 @@ def verify(place: Place, key: KeyFile = None, json: Json = False, debug: Debug =
     """Check the seals of a ledger and the published folders."""
     with guarded(as_json=json, debug=debug):
         from discreet.ledger.ledger import Ledger
+        from discreet.ledger.record import DamagedLedgerError
 
-        with Ledger.open(settings_of(place, key)) as ledger:
-            ledger.settled()
-            problems = ledger.verify()
-            count = len(ledger.entries())
+        count = 0
+        try:
+            with Ledger.open(settings_of(place, key)) as ledger:
+                ledger.settled()
+                problems = ledger.verify()
+                count = len(ledger.entries())
+        except DamagedLedgerError as error:
+            problems = [error.problem]
         if json:
             say_json({"ok": not problems, "problems": problems})
         else:

@@ -1,78 +1,12 @@
-"""``discreet studio`` and ``discreet warm-up``: a page for this machine, and its kernels."""
+"""``discreet warm-up``: the kernels of this machine."""
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from discreet.cli.console import Debug, Quiet, guarded, note, progress_bar, say
-
-
-def studio(
-    data: Annotated[Path | None, typer.Argument(help="Table or job file to open.")] = None,
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port; 0 is any that is free.")
-    ] = 0,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address, open no browser.")
-    ] = False,
-    demo: Annotated[bool, typer.Option("--demo", help="Open a synthetic table.")] = False,
-    upload_limit: Annotated[
-        int, typer.Option("--upload-limit", min=1, help="Largest upload, in megabytes.")
-    ] = 2048,
-    idle: Annotated[
-        float, typer.Option("--idle", min=0.01, help="Minutes without a page before it stops.")
-    ] = 30,
-    debug: Debug = False,
-) -> None:
-    """Publish a table from a page in the browser.
-
-    The page is served to this machine alone, at an address that can be used once. Everything that
-    it does is a job file, which 'discreet publish' runs again.
-    """
-    with guarded(debug=debug):
-        from discreet.extras import require_extra
-
-        for module in ("starlette", "uvicorn"):
-            require_extra(module, "Pages of Studio", "studio")
-        from discreet.studio.server import StudioServer
-
-        server = StudioServer(port=port, upload_limit=upload_limit * 2**20, idle=idle * 60)
-        with contextlib.closing(server):
-            tables = server.session.tables
-            if demo:
-                server.session.opened = tables.open_demo()
-            elif data is not None:
-                server.session.opened = tables.open_path(data.absolute(), {})
-            address = server.gate.address()
-            say(f"Studio: {address}")
-            sys.stdout.flush()
-            note("The address can be used once. Press Enter for a new one; stop with Ctrl-C.")
-            _attend(server.gate.address, None if no_browser else address)
-            with contextlib.suppress(KeyboardInterrupt):
-                server.run()
-        note("Studio has stopped; its private folder is removed.")
-
-
-def _attend(new_address: Callable[[], str], address: str | None) -> None:
-    """Open the browser, and print a new address whenever Enter is pressed."""
-    import threading
-    import webbrowser
-
-    def renew() -> None:
-        for _ in sys.stdin:
-            say(f"Studio: {new_address()}")
-            sys.stdout.flush()
-
-    if address is not None:
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-    if sys.stdin is not None and sys.stdin.isatty():
-        threading.Thread(target=renew, daemon=True).start()
+from discreet.cli.console import Debug, Quiet, guarded, progress_bar, say
 
 
 def warm_up(

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import (
+    AcceptRisk,
+    AttackSeconds,
     Debug,
     Json,
+    NoAttack,
     Quiet,
     Verbose,
     guarded,
@@ -31,13 +34,6 @@ class Format(StrEnum):
 
     CSV = "csv"
     PARQUET = "parquet"
-
-
-class EngineName(StrEnum):
-    """Where the job runs."""
-
-    LOCAL = "local"
-    SPARK = "spark"
 
 
 # The options' numbers in glibc's malloc.h.
@@ -73,8 +69,8 @@ def publish(
         Format | None, typer.Option("--format", help="Format of the tables; default: the job's.")
     ] = None,
     engine: Annotated[
-        EngineName, typer.Option("--engine", help="Engine that runs the job.")
-    ] = EngineName.LOCAL,
+        str, typer.Option("--engine", help="Engine that runs the job: local, spark or a plugin's.")
+    ] = "local",
     master: Annotated[
         str | None, typer.Option("--master", help="Spark master, such as local[4].")
     ] = None,
@@ -106,15 +102,9 @@ def publish(
         str | None,
         typer.Option("--language", help="Language of reports: en, de or tr; default: the job's."),
     ] = None,
-    attack: Annotated[
-        float,
-        typer.Option(
-            "--attack", min=0, help="Time limit of attacks for the private report, in seconds."
-        ),
-    ] = 60,
-    no_attack: Annotated[
-        bool, typer.Option("--no-attack", help="Try no attacker; the private report says so.")
-    ] = False,
+    attack: AttackSeconds = 60,
+    no_attack: NoAttack = False,
+    accept_risk: AcceptRisk = None,
     verbose: Verbose = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -122,16 +112,19 @@ def publish(
 ) -> None:
     """Publish a table; prove every guarantee on written files.
 
-    Nothing appears unless every guarantee of the job holds for the files that were written.
+    Nothing appears unless every guarantee of the job holds for the files that were written, and
+    the verdict about their risk is not 'Do not publish'.
     """
     with guarded(as_json=json, debug=debug):
         reuse_memory()  # before NumPy starts threads
-        from discreet.io.atomic import hidden_folder, require_free
+        from discreet.io.atomic import require_free
         from discreet.io.signatures import SigningKey
         from discreet.job.model import Job
+        from discreet.pipeline.decide import require_reason
         from discreet.pipeline.run import publish_folder
         from discreet.table.entropy import WARNING, fixed_order
 
+        require_reason(accept_risk)
         loaded = Job.load(job)
         if compared is not None or release_name is not None:
             from discreet.api.compare import compared_job
@@ -140,7 +133,7 @@ def publish(
         if ledger is not None:
             loaded = loaded.with_ledger(ledger)
         if language is not None:
-            from discreet.report.languages.translation import require_language
+            from discreet.statements import require_language
 
             loaded = loaded.with_language(require_language(language))
         place = output or loaded.folder / loaded.output.path
@@ -150,12 +143,10 @@ def publish(
         key = None if sign is None else SigningKey.load(sign)
         with progress_bar(quiet=quiet) as progress, ExitStack() as stack:
             chosen = None
-            if engine is EngineName.SPARK:
-                from discreet.engines.spark.session import spark_session
-                from discreet.engines.spark.spark_engine import SparkEngine
+            if engine != "local":
+                from discreet.pipeline.engine import engine_named
 
-                session = stack.enter_context(spark_session(master))
-                chosen = SparkEngine(session, stack.enter_context(hidden_folder(place)))
+                chosen = stack.enter_context(engine_named(engine).opened(place, master))
             release = publish_folder(
                 None,
                 loaded,
@@ -167,7 +158,8 @@ def publish(
                 report=not no_report,
                 progress=progress,
                 sign=key,
-                attack=None if no_attack or no_report else attack,
+                attack=None if no_attack else attack,
+                accept_risk=accept_risk,
             )
         _say(release, place, json=json, verbose=verbose)
 
@@ -176,16 +168,19 @@ def _say(release: Release, place: Path, *, json: bool, verbose: bool) -> None:
     """Print what was published; in JSON, ``private`` has what only the publisher may know."""
     manifest, private = release.manifest, release.private
     if json:
+        from discreet.releases.explanation import explain
+
         figures = {key: private[key] for key in ("utility", "method", "promises")}
-        if release.review is not None:
-            figures["risk"] = release.verdict().to_dict()
+        figures["risk"] = release.verdict().to_dict()
+        if "accepted_risk" in private:
+            figures["accepted_risk"] = private["accepted_risk"]
         data = manifest.model_dump(mode="json", exclude_none=True)
-        say_json({"release": str(place), **data, "private": figures})
+        explanation = explain(manifest)
+        say_json({"release": str(place), **data, "explanation": explanation, "private": figures})
         return
     from discreet.report.terminal import published_details, published_lines
 
-    verdict = [] if release.review is None else release.verdict().lines()
-    say_lines([*published_lines(manifest, private, place), *verdict])
+    say_lines(published_lines(manifest, private, place, release.verdict()))
     if verbose:
         say_lines(published_details(manifest, private))
 

@@ -78,7 +78,7 @@ def check(
     with guarded(as_json=json, debug=debug):
         from discreet.api.check import check as run_check
         from discreet.errors import InputError
-        from discreet.report.check_view import check_lines
+        from discreet.report.pages.check_page import check_lines
 
         if data is None and job is None:
             raise InputError("Name a table, or a job with --job.")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.errors import HierarchyError
+from discreet.errors import HierarchyError, InputError
 from discreet.hierarchies.building import (
     NAMED_AT_MOST,
     LevelGrouping,
@@ -28,6 +28,7 @@ from discreet.hierarchies.building import (
 )
 from discreet.hierarchies.cells import Range, ValueSet, parse_cell, range_cell, set_cell
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.regular_files import read_whole
 from discreet.table.coded_table import Column
 
 DELIMITERS = (",", ";", "\t")
@@ -169,26 +170,19 @@ def _label_of(label: str | None, leaves: Sequence[str | None], ordered: bool) ->
     return set_cell(leaves)
 
 
-def write_hierarchy_file(hierarchy: Hierarchy, column: Column, path: Path) -> None:
-    """Write a hierarchy as a file that reads back as the same."""
-    rows = rows_of_hierarchy(hierarchy, column)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        # Every cell is quoted: a lone empty cell and a label with a carriage return come back.
-        writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
-
-
 def _text(where: str, path: Path) -> str:
-    if path.is_fifo():
-        raise HierarchyError(f"{where}: {path} is a pipe, not a file. Save it to a file first.")
+    data = b""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        data = read_whole(path)
+        return data.decode("utf-8-sig")
+    except InputError as error:
+        raise HierarchyError(f"{where}: {error}") from None
     except FileNotFoundError as error:
         raise HierarchyError(
             f"{where}: there is no file {path}. Correct the path; it is relative to the job file."
         ) from error
     except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        line = data[: error.start].count(b"\n") + 1
         raise HierarchyError(
             f"{where}: line {line} is not UTF-8. Save the file as UTF-8."
         ) from error

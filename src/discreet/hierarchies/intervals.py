@@ -22,6 +22,7 @@ from discreet.table.roles import ValueType
 CalendarUnit = Literal["day", "month", "quarter", "year", "decade"]
 _ROUNDING = 1e-14  # relative; quotients as close to a whole number are computed again, exactly
 _EXACT_UP_TO = 2.0**52
+_LARGEST = 10**300  # of a width or an origin: bounds beyond it are no floating-point numbers
 _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 
 
@@ -33,6 +34,12 @@ def exact(number: int | float) -> Fraction:
 def interval_grouping(column: Column, width: Fraction, origin: Fraction) -> LevelGrouping:
     """Half-open ranges of one width, counted from the origin."""
     numbers = _numbers(column, "intervals", (ValueType.INTEGER, ValueType.NUMBER))
+    for name, number in (("width", width), ("origin", origin)):
+        if abs(number) > _LARGEST:
+            raise HierarchyError(
+                f"Hierarchy of '{column.name}' (intervals): the {name} is above 1e+300. "
+                "Use a smaller one; '*' is one range for all values."
+            )
     quotients, node_of_leaf = np.unique(
         _quotients(column, numbers, width, origin), return_inverse=True
     )
@@ -43,7 +50,7 @@ def interval_grouping(column: Column, width: Fraction, origin: Fraction) -> Leve
         range_cell(_decimal(low, digits), _decimal(low + step, digits), closed=False)
         for low in bounds
     ]
-    low = np.array(bounds, np.float64) / 10.0**digits
+    low = np.array([float(Fraction(bound, 10**digits)) for bound in bounds], np.float64)
     high = low + float(width)
     return LevelGrouping(node_of_leaf, labels, clipped_share(low, high, numbers))
 
@@ -98,9 +105,11 @@ def _quotients(
     """``floor((number − origin) / width)``, exactly."""
     largest = np.abs(numbers).max(initial=0.0) + abs(float(origin))
     whole = width.denominator == 1 and origin.denominator == 1
-    if column.type is ValueType.INTEGER and whole and largest < _EXACT_UP_TO:
+    exact_integers = largest < _EXACT_UP_TO and width < _EXACT_UP_TO
+    if column.type is ValueType.INTEGER and whole and exact_integers:
         return (numbers.astype(np.int64) - int(origin)) // int(width)
-    ratio = (numbers - float(origin)) / float(width)
+    with np.errstate(over="ignore"):  # an infinite ratio is refused
+        ratio = (numbers - float(origin)) / float(width)
     if np.abs(ratio).max(initial=0.0) >= 2.0**62:
         raise HierarchyError(
             f"Hierarchy of '{column.name}' (intervals): a width of {float(width)} is too small "

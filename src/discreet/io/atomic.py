@@ -1,32 +1,41 @@
 """A release folder appears whole or not at all.
 
 It is written beside its place, under a hidden name of its own, in a folder that only its owner may
-enter, and renamed at the end. The run that writes a hidden folder holds a lock on it; a hidden
-folder without a lock is the remainder of a killed run; the next run to the same place removes it.
+enter, and renamed at the end. The run that writes a hidden folder or file holds a lock on it. One
+without a lock is the remainder of a killed run, and the next run beside it removes it, if its name
+says that it was written on this machine: on a shared disk, locks of other machines may be
+invisible.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 import secrets
 import shutil
 import signal
+import socket
 import stat
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 
 from discreet.errors import ReleaseError
+from discreet.regular_files import open_regular, read_whole
 
 MANIFEST = "manifest.json"
 FOREIGN = (".DS_Store", "Thumbs.db", "desktop.ini")  # files that file managers put into folders
 Moving = Callable[[Path], AbstractContextManager[None]]
 TERMINATED = 128 + signal.SIGTERM
+_HIDDEN = re.compile(
+    r"\.(?P<name>.+)\.partial-(?P<machine>[0-9a-f]{12})-[0-9a-f]{16}", re.DOTALL
+)  # as _hidden_name writes it
 
 
 @contextmanager
@@ -40,7 +49,7 @@ def release_place(path: Path, force: bool = False, moving: Moving | None = None)
     require_free(path, force)
     with _termination_raises(), _reporting(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        _clear_abandoned(path)
+        clear_abandoned(path)
         begun: list[Path] = []
         lock = None
         try:
@@ -63,38 +72,57 @@ def release_place(path: Path, force: bool = False, moving: Moving | None = None)
 def hidden_folder(path: Path) -> Iterator[Path]:
     """Make a folder beside a release's place, for its owner alone, removed when the block ends.
 
-    The next run to the same place removes the folder of a killed run.
+    The next run beside it removes the folder of a killed run.
     """
     path = path.absolute()
     with _termination_raises(), _reporting(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        clear_abandoned(path)
         begun: list[Path] = []
         lock = None
         try:
             folder, lock, _ = _make_partial(path, begun)
             yield folder
         finally:
-            for one in begun:
-                shutil.rmtree(one, ignore_errors=True)
+            for hidden in begun:
+                shutil.rmtree(hidden, ignore_errors=True)
             _unlock(lock)
 
 
-def write_private(path: Path, text: str) -> None:
+def write_private(path: Path, content: str | bytes) -> None:
     """Write a file beside a release that only its owner may read, whole or not at all."""
     path = path.absolute()
-    partial = path.with_name(f".{path.name}.partial-{secrets.token_hex(8)}")
-    with _reporting(path, "The release itself is complete; only this private file is missing."):
-        file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(file, "wb") as stream:
-                stream.write(text.encode())
-                stream.flush()
-                os.fsync(stream.fileno())
-            partial.replace(path)
-            _sync(path.parent)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+    with (
+        _reporting(path, "The release itself is complete; only this private file is missing."),
+        hidden_file(path) as partial,
+    ):
+        with partial.open("wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(path)
+        _sync(path.parent)
+
+
+@contextmanager
+def hidden_file(path: Path) -> Iterator[Path]:
+    """Make an empty file beside a place, for its owner alone; whatever is left of it is removed."""
+    begun: list[Path] = []
+    lock = None
+    try:
+        while True:
+            partial = _hidden_name(path)
+            begun.append(partial)
+            os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            lock = _lock(partial)
+            if _is_held(partial, lock):
+                break
+            _unlock(lock)
+        yield partial
+    finally:
+        for hidden in begun:
+            hidden.unlink(missing_ok=True)
+        _unlock(lock)
 
 
 def hash_of_folder(folder: Path) -> str:
@@ -103,7 +131,7 @@ def hash_of_folder(folder: Path) -> str:
     for file in sorted(entry for entry in folder.rglob("*") if entry.is_file()):
         if file.name in FOREIGN:
             continue
-        with file.open("rb") as stream:
+        with open_regular(file) as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
         together.update(f"{file.relative_to(folder).as_posix()}\0{digest}\n".encode())
     return together.hexdigest()
@@ -111,7 +139,7 @@ def hash_of_folder(folder: Path) -> str:
 
 def require_free(path: Path, force: bool) -> None:
     """Raise if a release cannot take this place."""
-    restored = not os.path.lexists(path) and _clear_abandoned(path)
+    restored = not os.path.lexists(path) and clear_abandoned(path)
     if not os.path.lexists(path):
         return
     if not force:
@@ -127,6 +155,34 @@ def require_free(path: Path, force: bool) -> None:
             f"{path}: contains files but no {MANIFEST}, so it is not a release and --force does "
             "not replace it. Remove it or choose another `output:`."
         )
+    _require_unrecorded(path)
+
+
+def _require_unrecorded(path: Path) -> None:
+    """Raise if a ledger records the release in a place; its manifest says so.
+
+    Releases of earlier versions say it in their private record alone, by the people held back.
+    """
+    manifest = _read_object(path / MANIFEST)
+    if manifest is None and (path / MANIFEST).exists():
+        raise ReleaseError(
+            f"{path}: its {MANIFEST} cannot be read, so it may be recorded in a ledger, and --force"
+            " does not replace it. Remove it or choose another `output:`."
+        )
+    private = _read_object(path.with_name(f"{path.name}.private.json")) or {}
+    if (manifest or {}).get("recorded") or "held_back" in private:
+        raise ReleaseError(
+            f"{path}: a ledger records this release, so --force does not replace it. A published "
+            "release cannot be withdrawn. Choose another `output:`."
+        )
+
+
+def _read_object(path: Path) -> dict[str, object] | None:
+    try:
+        content = json.loads(read_whole(path)) if path.is_file() else None
+    except (OSError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
 
 
 def _put_in_place(partial: Path, path: Path) -> None:
@@ -160,58 +216,88 @@ def _make_partial(path: Path, begun: list[Path]) -> tuple[Path, int | None, int]
     instant can remove it. Until the audit has passed, only its owner may enter it.
     """
     while True:
-        partial = path.with_name(f".{path.name}.partial-{secrets.token_hex(8)}")
+        partial = _hidden_name(path)
         begun.append(partial)
         partial.mkdir()
         mode = stat.S_IMODE(partial.stat().st_mode)  # as the umask has it
         partial.chmod(0o700)
         lock = _lock(partial)
-        # Another run may have found the folder before it was locked, and cleared it away.
-        if sys.platform == "win32" or (lock is not None and partial.exists()):
+        if _is_held(partial, lock):
             return partial, lock, mode
         _unlock(lock)
 
 
-def _clear_abandoned(path: Path) -> bool:
-    """Remove the folders of killed runs; restore an old release that such a run had moved away.
+def _hidden_name(path: Path) -> Path:
+    """Return a new hidden name beside a place, which says on which machine it is written."""
+    return path.with_name(f".{path.name}.partial-{_machine()}-{secrets.token_hex(8)}")
 
-    Returns whether a release was restored.
+
+def _machine() -> str:
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:12]
+
+
+def _is_held(hidden: Path, lock: int | None) -> bool:
+    """Whether a lock came in time: another run may have cleared away what was not locked yet."""
+    return sys.platform == "win32" or (lock is not None and hidden.exists())
+
+
+def clear_abandoned(path: Path) -> bool:
+    """Remove what killed runs left beside a place, whatever the names of their releases.
+
+    An old release that such a run had moved away from this place comes back; returns whether.
     """
     restored = False
     if sys.platform == "win32" or not path.parent.is_dir():
         return restored  # without locks a live run looks like a killed one
-    hidden = [entry for entry in path.parent.iterdir() if entry.name.startswith(f".{path.name}.")]
-    for entry in hidden:
-        kind = entry.name.removeprefix(f".{path.name}.").partition("-")[0]
-        if kind not in ("partial", "replaced") or not entry.is_dir() or entry.is_symlink():
+    for entry in list(path.parent.iterdir()):
+        replaced = entry.name.startswith(f".{path.name}.replaced-") and entry.is_dir()
+        regular = not entry.is_symlink() and (entry.is_dir() or entry.is_file())
+        if not regular or not (replaced or _abandonable(entry, path)):
             continue
         lock = _lock(entry)
         if lock is None:
             continue
-        if kind == "replaced" and not os.path.lexists(path):
+        if replaced and not os.path.lexists(path):
             entry.rename(path)
             restored = True
-        else:
+        elif entry.is_dir():
             shutil.rmtree(entry, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                entry.unlink(missing_ok=True)
         _unlock(lock)
     return restored
 
 
-def _lock(folder: Path) -> int | None:
-    """Lock a folder until this process ends or unlocks it; None if another holds it."""
+def _abandonable(entry: Path, path: Path) -> bool:
+    """Whether a hidden name is one that a run on this machine gave.
+
+    Earlier versions gave names without a machine: these are cleared beside their own place alone.
+    """
+    named = _HIDDEN.fullmatch(entry.name)
+    if named is not None:
+        return named["machine"] == _machine()
+    return entry.name.startswith(f".{path.name}.partial-") and entry.is_dir()
+
+
+def _lock(place: Path) -> int | None:
+    """Lock a folder or file until this process ends or unlocks it; None if another holds it."""
     if sys.platform == "win32":
         return None
     import fcntl
 
     try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except FileNotFoundError:
+        descriptor = os.open(place, os.O_RDONLY if place.is_dir() else os.O_RDWR)
+    except (FileNotFoundError, PermissionError):  # it is gone, or another user's
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
         return None
+    except BaseException:
+        os.close(descriptor)
+        raise
     return descriptor
 
 

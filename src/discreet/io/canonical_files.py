@@ -16,6 +16,7 @@ from discreet.io.csv.text_stream import GZIP, ZSTD
 from discreet.io.parquet.arrow_library import require_pyarrow
 from discreet.io.source import ignore_progress
 from discreet.io.writing import PARQUET_ROWS, write_csv
+from discreet.regular_files import open_regular
 from discreet.table.coded_table import CodedTable
 from discreet.table.published import PublishedColumn
 
@@ -27,14 +28,14 @@ DENSE_BYTES = 1 << 33  # of one table's cells; above, a Parquet file is not rend
 
 def is_compressed(path: Path) -> bool:
     """Return whether a CSV file is compressed, which reading would unpack to any size."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return file.read(len(ZSTD)).startswith((GZIP, ZSTD))
 
 
 def is_canonical_csv(path: Path, table: CodedTable) -> bool:
     """Return whether a CSV file has the bytes that discreet writes for the table read from it."""
     columns = [PublishedColumn(c.name, c.role, c.codes, c.values) for c in table]
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         sink = _Compared(file)
         try:
             write_csv(sink, columns, None, ignore_progress)
@@ -68,6 +69,12 @@ def parquet_rows(path: Path) -> int | None:
     return found.num_rows if sound else None
 
 
+def is_of_other_library(path: Path) -> bool:
+    """Return whether another version of the library, or another library, wrote a Parquet file."""
+    pa = require_pyarrow()
+    return bool(pa.parquet.read_metadata(path).created_by != WRITER + pa.cpp_version)
+
+
 def is_canonical_parquet(path: Path, dense_bytes: int) -> bool | None:
     """Return whether a Parquet file has the bytes that discreet writes; None if that is unknown.
 
@@ -75,10 +82,10 @@ def is_canonical_parquet(path: Path, dense_bytes: int) -> bool | None:
     of all cells without a dictionary.
     """
     pa = require_pyarrow()
-    file = pa.parquet.ParquetFile(path)
-    if file.metadata.created_by != WRITER + pa.cpp_version or dense_bytes > DENSE_BYTES:
+    if is_of_other_library(path) or dense_bytes > DENSE_BYTES:
         return None
-    with path.open("rb") as found:
+    file = pa.parquet.ParquetFile(path)
+    with open_regular(path) as found:
         sink = _Compared(found)
         schema = file.schema_arrow
         try:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 
 from discreet.errors import InputError
-from discreet.io.regular_files import require_regular
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
 from discreet.methods.series.beliefs.correlation import Correlation, Unstated, problems_of
+from discreet.regular_files import read_text
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.roles import Role
 
@@ -18,25 +19,26 @@ HEADER = ("old", "new", "probability")
 
 def read_correlation(path: Path, unstated: Unstated) -> Correlation:
     """Read and check a correlation table; an empty cell is a missing value."""
-    require_regular(path, "Correlation table")
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            names = tuple(reader.fieldnames or ())
-            if sorted(names) != sorted(HEADER):
-                raise InputError(
-                    f"Correlation table {path}: the header is {', '.join(names) or 'empty'}; it "
-                    f"must be {', '.join(HEADER)}."
-                )
-            rows = [
-                (
-                    reader.line_num,
-                    row["old"] or None,
-                    row["new"] or None,
-                    _probability(row["probability"]),
-                )
-                for row in reader
-            ]
+        text = read_text(path, "Correlation table")
+        reader = csv.DictReader(io.StringIO(text, newline=""))
+        names = tuple(reader.fieldnames or ())
+        if sorted(names) != sorted(HEADER):
+            raise InputError(
+                f"Correlation table {path}: the header has {len(names)} columns; it "
+                f"must be {', '.join(HEADER)}."
+            )
+        rows = [
+            (
+                reader.line_num,
+                row["old"] or None,
+                row["new"] or None,
+                _probability(row["probability"]),
+            )
+            for row in reader
+        ]
+    except csv.Error:
+        raise InputError(f"Correlation table {path}: not valid CSV. Save it as CSV.") from None
     except OSError as error:
         raise InputError(f"Correlation table {path}: {error.strerror}. Check the path.") from None
     except UnicodeDecodeError as error:

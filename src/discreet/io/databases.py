@@ -167,7 +167,29 @@ REFUSALS = {  # parts of libpq's messages where no server answered with a code
 }
 
 
-def database_error(name: str, error: Exception, what: str = "") -> InputError:
+DAMAGE = (  # codes of statements that no longer fit their tables, or of cells that are no text
+    "SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_MISMATCH", "OperationalError",
+    "DatabaseError", "DataError", "42", "22",
+)  # fmt: skip
+
+
+class DatabaseError(InputError):
+    """A database refused a statement, or cannot be read."""
+
+    def __init__(self, message: str, code: str = "", reason: str = "") -> None:
+        self.code, self.reason = code, reason
+        super().__init__(message)
+
+    @property
+    def damaged(self) -> bool:
+        """Whether a statement that fitted the tables when they were made does so no longer."""
+        return self.code.startswith(DAMAGE)
+
+    def __reduce__(self) -> tuple[type[DatabaseError], tuple[str, str, str]]:
+        return DatabaseError, (str(self), self.code, self.reason)
+
+
+def database_error(name: str, error: Exception, what: str = "") -> DatabaseError:
     """Return the error of a database in our own words: the original message may quote cells."""
     code = str(getattr(error, "sqlstate", None) or "")
     if isinstance(error, sqlite3.Error):
@@ -183,7 +205,7 @@ def database_error(name: str, error: Exception, what: str = "") -> InputError:
         reason = next((ours for part, ours in REFUSALS.items() if part in said), "it failed")
         code = type(error).__name__
     where = f" ({what})" if what else ""
-    return InputError(f"Database '{name}'{where}: {reason} ({code}).")
+    return DatabaseError(f"Database '{name}'{where}: {reason} ({code}).", code, reason)
 
 
 def connect(

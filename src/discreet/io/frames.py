@@ -18,8 +18,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
+from discreet.forks import require_unforked
 from discreet.io.column_dictionary import is_cell_type, no_cells, recode, sort_dictionary
-from discreet.io.header import require_names
+from discreet.io.header import names_read, require_names
 from discreet.io.parquet.arrow_library import PANDAS_FRAMES, require_pyarrow
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
@@ -49,19 +50,48 @@ def plain_frame(frame: Any) -> Any:
 
     A message of a database may quote cells, so none is passed on.
     """
+    require_unforked()
     frame = unwrapped_frame(frame)
     own = (pl.DataFrame, pl.LazyFrame)
-    if isinstance(frame, own) or _is_of(frame, "pyarrow", "Table") or is_spark_frame(frame):
+    if isinstance(frame, own) or is_spark_frame(frame):
         return frame
-    if _is_of(frame, "pandas", "DataFrame") or not hasattr(frame, "__arrow_c_stream__"):
+    if _is_of(frame, "pyarrow", "Table") or _is_of(frame, "pandas", "DataFrame"):
+        return _with_distinct_names(frame)
+    if not hasattr(frame, "__arrow_c_stream__"):
         return frame
     try:
         return pl.DataFrame(frame)
+    except pl.exceptions.DuplicateError:
+        raise InputError(
+            f"The {type(frame).__name__} has columns with the same name. Give each its own in the "
+            "query, with AS, or give an Arrow table."
+        ) from None
     except Exception as error:  # of the library behind the stream
         raise InputError(
             f"The {type(frame).__name__} cannot be read as an Arrow stream "
             f"({type(error).__name__}). Correct its query, or give an Arrow table."
         ) from None
+
+
+def _with_distinct_names(frame: Any) -> Any:
+    """Return a frame whose columns have names of their own; warn where some shared one."""
+    names = frame_names(frame)
+    if len(set(names)) == len(names) or not all(isinstance(name, str) for name in names):
+        return frame
+    distinct = names_read(names, "The table")
+    if frame_kind(frame) is FrameKind.ARROW:
+        return frame.rename_columns(distinct)
+    return frame.set_axis(distinct, axis=1)
+
+
+def frame_names(frame: Any) -> list[Any]:
+    """The names of a frame's columns as they are, which may be shared or no text."""
+    frame = unwrapped_frame(frame)
+    if isinstance(frame, pl.LazyFrame):
+        with _collecting():
+            return frame.collect_schema().names()
+    arrow = _is_of(frame, "pyarrow", "Table")
+    return list(frame.column_names if arrow else frame.columns)
 
 
 def frame_kind(frame: object) -> FrameKind:
@@ -93,11 +123,8 @@ def is_spark_frame(frame: object) -> bool:
 
 def frame_columns(frame: Any) -> tuple[str, ...]:
     """The names of a frame's columns."""
-    kind = frame_kind(frame)
-    if kind is FrameKind.POLARS_LAZY:
-        with _collecting():
-            return tuple(frame.collect_schema().names())
-    names = frame.column_names if kind is FrameKind.ARROW else list(frame.columns)
+    frame_kind(frame)
+    names = frame_names(frame)
     other = sorted({type(name).__name__ for name in names if not isinstance(name, str)})
     if other:
         raise InputError(

@@ -1,42 +1,29 @@
 """The names of a table's columns: all distinct, and all named by the job.
 
-A file without a header, or with a damaged one, has a person's cells in place of the names. A name
-that looks like a cell is never repeated in a message; columns are then identified by number.
+A file without a header, or with a damaged one, has a person's cells in place of the names, which
+are never repeated in a message (``discreet.listing``); columns are then identified by number.
 """
 
 from __future__ import annotations
 
-import difflib
-import re
+import warnings
 from collections import Counter
 from collections.abc import Collection, Sequence
 
 from discreet.errors import InputError
-
-LISTED_AT_MOST = 10
-_CELL = re.compile(
-    r"[^@\s]+@[^@\s]+\.[^@\s]+"  # an e-mail address
-    r"|[+-]?[0-9][-+0-9.,:;/()Te ]*"  # a number, a date, a time, a telephone number
-    r"|.*[0-9]{5}.*"  # any text with a long number
-    r"|.*[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}.*",  # or a date
-    re.DOTALL,
-)
-
-
-def looks_like_cell(name: str) -> bool:
-    """Return whether a name of a column looks like a cell rather than like a name."""
-    return _CELL.fullmatch(name.strip()) is not None
+from discreet.listing import listed_columns, may_be_cells, nearest_column, some_of
+from discreet.statements import Statement
 
 
 def require_names(names: Sequence[str], place: str, *, suspect: bool = False) -> None:
     """Raise unless every column has a name of its own; a suspect header is not repeated."""
     problems = []
-    doubled = [name for name, count in Counter(names).items() if count > 1 and name]
-    if doubled and (suspect or any(looks_like_cell(name) for name in names)):
-        again = [number for number, name in enumerate(names, 1) if name in doubled]
+    repeated = _repeated(names)
+    if repeated and (suspect or may_be_cells(names)):
+        again = [number for number, name in enumerate(names, 1) if name in repeated]
         problems.append(f"the same name for columns {_numbers(again)}; give each its own")
-    elif doubled:
-        listed = ", ".join(repr(name) for name in doubled)
+    elif repeated:
+        listed = listed_columns(repeated)
         problems.append(f"columns with the same name: {listed}; give each its own")
     nameless = [number for number, name in enumerate(names, 1) if not name]
     if nameless:
@@ -45,6 +32,68 @@ def require_names(names: Sequence[str], place: str, *, suspect: bool = False) ->
         problems.append("no column")
     if problems:
         raise InputError(f"{place}: the header has {'; and '.join(problems)}.")
+
+
+def distinct_names(names: Sequence[str], place: str, *, suspect: bool = False) -> list[str]:
+    """Return a name of its own for every column: the second ``age`` is read as ``age_2``.
+
+    A number that would give the name of another column is skipped. A header that may be a row of
+    cells is refused: there equal cells are no names.
+    """
+    suspect = suspect or may_be_cells(names)
+    if suspect or not all(names) or not names:
+        require_names(names, place, suspect=suspect)
+    taken, times = set(names), Counter[str]()
+    distinct = []
+    for name in names:
+        times[name] += 1
+        if times[name] > 1:
+            while f"{name}_{times[name]}" in taken:
+                times[name] += 1
+            name = f"{name}_{times[name]}"
+            taken.add(name)
+        distinct.append(name)
+    return distinct
+
+
+def renaming_notice(names: Sequence[str], distinct: Sequence[str]) -> str | None:
+    """Return which columns of a header share a name, and the names that they are read by."""
+    renamed = [
+        Statement("columns.renamed.one", written=[name], read=[read])
+        for name, read in zip(names, distinct, strict=True)
+        if name != read
+    ]
+    return Statement("columns.renamed", columns=renamed) if renamed else None
+
+
+def without_copies(notice: str, copies: Sequence[str]) -> str:
+    """Return a notice of renamed columns that names those that equal the first of their name."""
+    return Statement("columns.copies", notice=notice, columns=list(copies)) if copies else notice
+
+
+def names_read(names: Sequence[str], place: str) -> list[str]:
+    """Return a name of its own for every column of a frame or a query; warn where some share one.
+
+    A file has its notice in the results of a command instead.
+    """
+    distinct = distinct_names(names, place)
+    notice = renaming_notice(names, distinct)
+    if notice is not None:
+        warnings.warn(str(notice), stacklevel=4)
+    return distinct
+
+
+def unnamed_notice(names: Sequence[str], *, suspect: bool = False) -> str | None:
+    """Return which columns of a table a job does not name, and so does not publish."""
+    if not names:
+        return None
+    if suspect or may_be_cells(names):
+        return Statement("columns.unnamed.hidden", count=len(names))
+    return Statement("columns.unnamed", count=len(names), columns=listed_columns(names))
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1 and name]
 
 
 def numbered_names(count: int) -> list[str]:
@@ -61,10 +110,10 @@ def check_columns(
     """
     problems = []
     unnamed = [name for name in present if name not in named]
-    suspect = suspect or any(looks_like_cell(name) for name in unnamed)
+    suspect = suspect or may_be_cells(present)
     if unnamed:
         noun = "column of the table has" if len(unnamed) == 1 else "columns of the table have"
-        listed = ", ".join(repr(name) for name in unnamed)
+        listed = listed_columns(unnamed)
         advice = (
             "Name each under `attributes:`; `role: drop` leaves one out, `others: drop` all that "
             "are not named."
@@ -79,19 +128,10 @@ def check_columns(
         problems.append(f"{len(unnamed)} {noun} no role: {listed}. {advice}")
     for name in named:
         if name not in present:
-            near = difflib.get_close_matches(name, present, n=3)
-            advice = " or ".join(repr(other) for other in near)
-            tail = f" Did you mean {advice}?" if near else f" It has {_some(present)}."
-            problems.append(f"the table has no column {name!r}.{'' if suspect else tail}")
+            advice = nearest_column(name, present, suspect=suspect)
+            problems.append(f"the table has no column {name!r}. {advice}")
     return problems
 
 
-def _some(names: Sequence[str], most: int = LISTED_AT_MOST) -> str:
-    listed = ", ".join(repr(name) for name in names[:most])
-    return listed + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
 def _numbers(numbers: Sequence[int]) -> str:
-    listed = ", ".join(str(number) for number in numbers[:LISTED_AT_MOST])
-    more = len(numbers) - LISTED_AT_MOST
-    return listed + (f" and {more} more" if more > 0 else "")
+    return some_of([str(number) for number in numbers])

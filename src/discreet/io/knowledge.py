@@ -17,21 +17,23 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from discreet.by_name import nearest
 from discreet.errors import InputError
 from discreet.io.source import Source
-from discreet.io.tables import column_names, read_table
+from discreet.io.tables import column_names, read_table, suspect_names
 from discreet.knowledge.table import Knowledge, knowledge_from_sets
+from discreet.listing import nearest_column
+from discreet.regular_files import MOST_BYTES, unpacking_at_most
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.roles import Role, ValueType
+from discreet.validated import Validated
 
 ALL_OTHERS = "*"
 
 
-class KnowledgeColumns(BaseModel):
+class KnowledgeColumns(Validated):
     """The meaning of the columns of a knowledge table."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -69,8 +71,10 @@ def read_knowledge(given: KnowledgeSource, folder: Path) -> Knowledge:
     names = column_names(source)
     term_columns = _term_columns(given, names)
     wanted = [given.label, *term_columns, *([given.weight] if given.weight else [])]
+    lacking = [name for name in wanted if name not in names]
+    suspect = bool(lacking) and suspect_names(source)
     problems = [
-        f"no column '{name}'. {nearest(name, names)}" for name in wanted if name not in names
+        f"no column '{name}'. {nearest_column(name, names, suspect=suspect)}" for name in lacking
     ]
     problems += [
         f"column '{n}' is named twice" for n, times in Counter(wanted).items() if times > 1
@@ -82,7 +86,8 @@ def read_knowledge(given: KnowledgeSource, folder: Path) -> Knowledge:
     specs |= {name: ColumnSpec(Role.INSENSITIVE, ValueType.TEXT) for name in wanted}
     if given.weight:
         specs[given.weight] = ColumnSpec(Role.INSENSITIVE, ValueType.NUMBER)
-    table = read_table(source, specs)
+    with unpacking_at_most(MOST_BYTES):
+        table = read_table(source, specs)
     labels = _cells(table[given.label])
     if None in labels:
         problems.append(f"{labels.count(None)} of {table.rows} rows have no label")

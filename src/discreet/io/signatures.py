@@ -15,9 +15,11 @@ from typing import Any
 
 from discreet.errors import InputError
 from discreet.extras import require_extra
+from discreet.regular_files import read_whole
 
 SIGNATURE = "manifest.sig"  # beside the manifest
 SIGNATURE_BYTES = 64
+GROUP_ORDER = 2**252 + 27742317777372353535851937790883648493  # of Ed25519 (RFC 8032, 5.1)
 
 
 def create_keys(path: Path) -> Path:
@@ -80,7 +82,23 @@ class SigningKey:
 
     def sign_file(self, path: Path, signature: Path) -> None:
         """Write the signature of a file to another one."""
-        signature.write_bytes(self._key.sign(path.read_bytes()))
+        signature.write_bytes(self._key.sign(read_whole(path)))
+
+
+def is_signature(path: Path) -> bool:
+    """Return whether a file has the form of an Ed25519 signature; any text has not.
+
+    The second half is a number below the group order (RFC 8032, 5.1.7). 64 bytes of a signature
+    look random, and are valid UTF-8 with a chance below 10⁻¹⁵.
+    """
+    if path.stat().st_size != SIGNATURE_BYTES:
+        return False
+    data = read_whole(path)
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return int.from_bytes(data[SIGNATURE_BYTES // 2 :], "little") < GROUP_ORDER
+    return False
 
 
 def is_signed(folder: Path, manifest: str, public_key: str | Path) -> bool:
@@ -102,7 +120,7 @@ def is_signed(folder: Path, manifest: str, public_key: str | Path) -> bool:
     if not place.is_file() or place.stat().st_size != SIGNATURE_BYTES:
         return False
     try:
-        key.verify(place.read_bytes(), (folder / manifest).read_bytes())
+        key.verify(read_whole(place), read_whole(folder / manifest))
     except _module("exceptions").InvalidSignature:
         return False
     return True
@@ -110,7 +128,7 @@ def is_signed(folder: Path, manifest: str, public_key: str | Path) -> bool:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_whole(path, "Key file")
     except OSError as error:
         raise InputError(f"Key file {path}: {error.strerror}. Check the path.") from None
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import codecs
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     ValidationError,
@@ -21,6 +20,8 @@ from pydantic_core import PydanticCustomError
 from discreet.errors import InputError
 from discreet.io.databases import dialect_of
 from discreet.io.formats.standard_input import DASH, NAME, saved_standard_input
+from discreet.regular_files import open_regular
+from discreet.validated import Validated
 
 Format = Literal["csv", "tsv", "parquet", "arrow", "spss", "stata", "sas", "xport", "excel", "ods"]
 
@@ -65,7 +66,7 @@ def ignore_progress(share: float) -> None:
     """Report no progress."""
 
 
-class Source(BaseModel):
+class Source(Validated):
     """A table on disk and how to read it, or one in a database."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -119,6 +120,27 @@ class Source(BaseModel):
         "'missing' reads them as missing, 'keep' as values.",
     )
 
+    if TYPE_CHECKING:  # as callers may write it
+
+        def __init__(
+            self,
+            *,
+            path: str | Path = ...,
+            url: str | None = ...,
+            table: str | None = ...,
+            query: str | None = ...,
+            missing: Sequence[str] = ...,
+            format: Format | None = ...,
+            delimiter: str | None = ...,
+            quote: str | None = ...,
+            encoding: str = ...,
+            header: bool = ...,
+            decimal: Literal[".", ","] = ...,
+            sheet: str | None = ...,
+            labels: bool = ...,
+            user_missing: Literal["missing", "keep"] = ...,
+        ) -> None: ...
+
     @field_validator("delimiter", "quote")
     @classmethod
     def _one_ascii_character(cls, value: str | None) -> str | None:
@@ -169,7 +191,7 @@ class Source(BaseModel):
         if path == NO_PATH:
             raise InputError(f"{path}: is a folder. Name one file in it.")
         try:
-            return cls(path=path, **given).placed(Path())
+            return cls.model_validate({"path": path, **given}).placed(Path())
         except ValidationError as error:
             wrong = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
             known = ", ".join(OPTIONS)
@@ -278,7 +300,7 @@ OPTIONS = tuple(name for name in Source.model_fields if name not in PLACES)  # h
 def _refuse_database(path: Path) -> None:
     """Raise with the URL of a database where its file is named like a table."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             start = file.read(16)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from None
@@ -293,6 +315,6 @@ def _refuse_database(path: Path) -> None:
 
 def _format_of_bytes(path: Path) -> Format:
     """Return the format that the first bytes of a file show; text if none."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         start = file.read(16)
     return next((name for first, name in FIRST_BYTES.items() if start.startswith(first)), "csv")

@@ -25,10 +25,11 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from discreet.attacks.registry import ATTACKS
 from discreet.by_name import nearest
 from discreet.errors import InputError, JobError
+from discreet.forks import require_unforked
 from discreet.hierarchies.specs import HIERARCHY_KINDS
 from discreet.io.knowledge import KnowledgeSource
-from discreet.io.regular_files import require_regular
 from discreet.io.source import Source
+from discreet.job.attackers import JobAttackers
 from discreet.job.parts import Attribute, Output, Part, Verify
 from discreet.job.person import Person, person_problems
 from discreet.job.sign_off import SignOff
@@ -36,11 +37,13 @@ from discreet.job.yaml_lines import Places, load_yaml
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Method
 from discreet.methods.registry import METHODS, AnyMethod
+from discreet.regular_files import path_of, read_text
 from discreet.requirements.attackers.attacker import Attacker
 from discreet.requirements.base import AttributeRequirement, Requirement
 from discreet.requirements.covered_values import LevelledRequirement
 from discreet.requirements.quasi_sensitive import LinkRequirement
 from discreet.requirements.registry import REQUIREMENTS, AnyRequirement
+from discreet.requirements.republication import SeriesBcfAnonymity
 from discreet.table.persons import CollapseRule
 from discreet.table.roles import Role
 from discreet.utility.settings import MeasureSettings
@@ -52,19 +55,22 @@ class Job(Part):
     source: Source | None = Field(
         default=None, description="The table; not needed when a frame is given."
     )
-    attributes: dict[str, Attribute] = Field(description="Every column of the table, by name.")
-    others: Literal["drop"] | None = Field(
-        default=None,
-        description="'drop': columns of the table that `attributes` does not name are not "
-        "published; without it they are an error.",
+    attributes: dict[str, Attribute] = Field(
+        description="The columns of the table, by name; those that are not named are not published."
+    )
+    others: Literal["drop"] = Field(
+        default="drop",
+        description="Columns of the table that `attributes` does not name are not published.",
     )
     requirements: tuple[AnyRequirement, ...] = Field(
         default=(), description="Guarantees of the release; all must hold."
     )
-    attackers: dict[str, Attacker] = Field(
-        default_factory=dict,
-        description="What attackers know: by name a list of quasi-identifiers, or {any: 3, of: [a, "
-        "b, …]}. Requirements then hold for each of them, not for one who knows everything.",
+    attackers: JobAttackers = Field(
+        default_factory=JobAttackers,
+        description="Whom the verdict is about: a preset (internal, research, public), or a list "
+        "of standard attackers. Or a mapping that declares what attackers know: by name a list of "
+        "quasi-identifiers, or {any: 3, of: [a, b, …]}. Requirements then hold for each of them, "
+        "not for one who knows everything.",
     )
     population: str | None = Field(
         default=None,
@@ -118,11 +124,14 @@ class Job(Part):
             requirements: Sequence[Requirement | Mapping[str, Any] | str] = ...,
             method: Method | Mapping[str, Any] | str = ...,
             source: Source | Mapping[str, Any] | None = ...,
-            attackers: Mapping[str, Attacker | Mapping[str, Any] | Sequence[str]] = ...,
+            attackers: JobAttackers
+            | str
+            | Sequence[str]
+            | Mapping[str, Attacker | Mapping[str, Any] | Sequence[str]] = ...,
             population: str | None = ...,
             population_size: int | None = ...,
             person: Person | Mapping[str, Any] | str | None = ...,
-            others: Literal["drop"] | None = ...,
+            others: Literal["drop"] = ...,
             unit: Literal["rows"] | None = ...,
             output: Output | Mapping[str, Any] = ...,
             ledger: LedgerSettings | Mapping[str, Any] | None = ...,
@@ -140,17 +149,26 @@ class Job(Part):
                 raise JobError(_problems(error, Places())) from error
 
     @classmethod
-    def of(cls, job: Job | str | Path) -> Job:
-        """Return a job as it is, or read it from the path of its file."""
-        return job if isinstance(job, Job) else cls.load(job)
+    def of(cls, job: Job | Mapping[str, Any] | str | Path) -> Job:
+        """Return a job as it is, from a mapping of its keys, or from the path of its file."""
+        require_unforked()
+        if isinstance(job, Job):
+            return job
+        if isinstance(job, Mapping):
+            return cls(**{str(key): value for key, value in job.items()})
+        if not isinstance(job, str | Path):
+            raise InputError(
+                f"The job is of the type {type(job).__name__}. Give a Job, a mapping of its "
+                "keys, or the path of a job file."
+            )
+        return cls.load(job)
 
     @classmethod
     def load(cls, path: str | Path) -> Job:
         """Read a job file; relative paths in it are relative to its folder."""
-        path = Path(path)
-        require_regular(path, "Job file")
+        path = path_of(path, "The job file")
         try:
-            text = path.read_text(encoding="utf-8-sig")
+            text = read_text(path, "Job file")
         except OSError as error:
             raise InputError(f"Job file {path}: {error.strerror}. Check the path.") from None
         except UnicodeDecodeError as error:
@@ -196,6 +214,12 @@ class Job(Part):
             )
         return (named,)
 
+    def series_guarantees(self) -> tuple[Requirement, ...]:
+        """What the ledger of this job asks for, across all releases of its series."""
+        if self.ledger is None or self.ledger.bcf_anonymity is None:
+            return ()
+        return (SeriesBcfAnonymity(k=self.ledger.bcf_anonymity),)
+
     def with_ledger(self, place: str) -> Job:
         """The same job with a ledger at another place, a path (from here) or a URL."""
         kept = {} if self.ledger is None else self.ledger.model_dump(exclude={"path", "url"})
@@ -236,7 +260,7 @@ class Job(Part):
         problems = list(person_problems(self.person, self.attributes))
         if self.person is not None and self.unit is not None:
             problems.append("unit: 'rows' contradicts `person:`. Remove one of the two.")
-        for name, attacker in self.attackers.items():
+        for name, attacker in self.attackers.declared.items():
             problems += self._unfit_attacker(f"attackers.{name}", attacker)
         for number, requirement in enumerate(self.requirements):
             problems += self._unfit_for_attackers(f"requirements[{number}]", requirement)
@@ -306,7 +330,7 @@ class Job(Part):
             for name, attacker in own.items()
             for problem in self._unfit_attacker(f"{place}: attackers.{name}", attacker)
         ]
-        if not requirement.limits_knowledge and not self.attackers:
+        if not requirement.limits_knowledge and not self.attackers.declared:
             return problems
         named = f"{place}: {requirement.name}"
         if requirement.judged_on_items:
@@ -319,12 +343,13 @@ class Job(Part):
                 f"{named} for attackers who know some columns is met by {able}, not by "
                 f"{self.method.name}. Use one of these."
             )
-        knowing = requirement.for_attackers(self.attackers).attackers or {}
+        knowing = requirement.for_attackers(self.attackers.declared).attackers or {}
         if requirement.needs_refined_counts and any(one.knows for one in knowing.values()):
             problems.append(
                 f"{named} already assumes that other sensitive values are known. Remove 'knows' "
                 "from the attackers that it holds for, or give it attackers of its own."
             )
+        problems += self._known_to_all(named, requirement, knowing)
         if not requirement.judged_for_attackers:
             problems.append(
                 f"{named} is not judged for attackers who know some columns. Remove it, or use "
@@ -336,6 +361,23 @@ class Job(Part):
                 "collapse}}', so that each row is a person."
             )
         return problems
+
+    def _known_to_all(
+        self, place: str, requirement: Requirement, attackers: Mapping[str, Attacker]
+    ) -> list[str]:
+        """Return a requirement that protects nothing: every attacker knows what it is about."""
+        if not isinstance(requirement, AttributeRequirement) or not attackers:
+            return []
+        protected = requirement.named or tuple(self.with_role(requirement.role))
+        if not protected or not all(set(protected) <= set(one.knows) for one in attackers.values()):
+            return []
+        listed = ", ".join(f"'{name}'" for name in protected)
+        knowing = ", ".join(attackers)
+        return [
+            f"{place} protects {listed}, which every attacker that it holds for already knows "
+            f"({knowing}). Remove it from their 'knows', or give the requirement attackers of its "
+            "own who do not know it."
+        ]
 
     def _claimed_twice(self) -> list[str]:
         """Return columns that are a member of a set and an attribute, or of two sets."""
@@ -404,6 +446,8 @@ def _problems(error: ValidationError, places: Places) -> list[str]:
     lines = []
     for detail in error.errors(include_url=False):
         trail = tuple(part for part in detail["loc"] if part not in HIERARCHY_KINDS)
+        if trail[:2] == ("attackers", "declared"):  # a mapping is written without this word
+            trail = ("attackers", *trail[2:])
         for message in _worded(detail, trail).split("\n"):
             below = _PLACE.match(message)  # found where all of the job was given
             if below and not trail:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -27,6 +26,7 @@ from discreet.io.databases import dialect_of
 from discreet.io.knowledge import KnowledgeSource
 from discreet.table.persons import CollapseRule
 from discreet.table.roles import Distance, Role, ValueType
+from discreet.validated import Validated
 
 Value = Annotated[str, Field(coerce_numbers_to_str=True)] | None  # null is a missing value
 Values = Annotated[tuple[Value, ...], BeforeValidator(lambda given: _listed(given))]
@@ -46,6 +46,7 @@ RoleName = Literal[
     "sensitive",
     "quasi-sensitive",
     "insensitive",
+    "unchanged",
     "weight",
     "household",
     "drop",
@@ -56,24 +57,29 @@ CollapseName = Literal[
 ROLES = tuple(role for role in Role if role is not Role.STRUCTURE)
 
 
+UNCHANGED = "unchanged"  # the same role as 'insensitive'
+
+
 def _known_role(written: object) -> object:
+    if written == UNCHANGED:
+        return Role.INSENSITIVE
     if written in ROLES:
         return written
     raise PydanticCustomError(
         "role_unknown",
         "There is no role '{written}'. {hint}",
-        {"written": str(written), "hint": nearest(str(written), ROLES)},
+        {"written": str(written), "hint": nearest(str(written), (*ROLES, UNCHANGED))},
     )
 
 
 JobRole = Annotated[
     Role,
     BeforeValidator(_known_role),
-    WithJsonSchema({"enum": [str(role) for role in ROLES], "type": "string"}),
+    WithJsonSchema({"enum": [*map(str, ROLES), UNCHANGED], "type": "string"}),
 ]
 
 
-class Part(BaseModel):
+class Part(Validated):
     """A part of a job, which is never changed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -139,8 +145,9 @@ class Attribute(Part):
     round: float | None = Field(
         default=None,
         gt=0,
-        description="Of a weight: publish it rounded to a multiple of this number, so that a rare "
-        "weight does not identify a row.",
+        allow_inf_nan=False,
+        description="Of a weight: publish it rounded down to a multiple of this number, so that a "
+        "rare weight does not identify a row. A weight below it is published as 1.",
     )
     importance: float = Field(
         default=1.0,
@@ -151,8 +158,9 @@ class Attribute(Part):
     )
     allow_identifying: bool = Field(
         default=False,
-        description="Publish the column although its values look like direct identifiers "
-        "(e-mail addresses, telephone or record numbers).",
+        description="Publish the column although its values look like direct identifiers (names, "
+        "e-mail addresses, telephone or record numbers), or single out more than 5 % of the "
+        "persons.",
     )
     escape: bool = Field(
         default=False,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -52,6 +52,12 @@ class Person(Part):
         description="The column that orders a person's rows, for the rules first and last.",
     )
 
+    disagreeing: int = Field(
+        default=0,
+        ge=0,
+        description="The greatest number of persons whose rows may differ in sex, birth date or "
+        "name, such as by errors in the data; beyond it the key joins strangers.",
+    )
     scope: Scope = Field(
         default=Scope.PERSONS,
         description="With 'keep': 'persons' gives all rows of a person the cells of the person's "
@@ -69,6 +75,20 @@ class Person(Part):
         description="With 'link: pseudonym': the greatest number of published rows of a person; "
         "rows beyond it, chosen at random, are suppressed.",
     )
+
+    if TYPE_CHECKING:  # as callers may write it
+
+        def __init__(
+            self,
+            *,
+            column: str | Sequence[str],
+            rows: Literal["one", "collapse", "keep"] | Mapping[str, str] = ...,
+            count: str | None = ...,
+            order: str | None = ...,
+            scope: Scope | Literal["persons", "rows"] = ...,
+            link: Link | Literal["none", "pseudonym"] = ...,
+            at_most: int | None = ...,
+        ) -> None: ...
 
     @model_validator(mode="before")
     @classmethod
@@ -161,6 +181,12 @@ def _rule_problems(place: str, attribute: Attribute) -> Iterator[str]:
         yield f"{place}: role '{attribute.role}' is not published. Remove 'collapse'."
         return
     rule = attribute.collapse_rule
+    if attribute.role is Role.WEIGHT and rule not in (CollapseRule.CONSTANT, CollapseRule.MIN):
+        yield (
+            f"{place}: 'collapse: {rule}' could let a person represent more persons than a row of "
+            "theirs does. Use 'constant' or 'min'."
+        )
+        return
     if rule is not CollapseRule.SET:
         if attribute.multi_valued is not None and (rule.ordered or rule.numeric):
             yield f"{place}: sets cannot be collapsed by '{rule}'. Use 'set', 'first' or 'last'."

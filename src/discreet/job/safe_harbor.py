@@ -82,6 +82,8 @@ _NUMBER_WORDS = re.compile(
     r"|social security|\w+nummer|kennzeichen|plaka)\b"
 )
 
+_COUNTED = re.compile(r"^(number|num|count|anzahl|nombre|numero) (of |de |der )?(?=\w)")
+
 _ANY_CELL: dict[str, tuple[str, str]] = {  # one cell of this form is enough
     "F": (r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}", "e-mail addresses"),
     "G": (r"(^|[^\w-])\d{3}-\d{2}-\d{4}($|[^\w-])", "the form of social security numbers"),
@@ -147,7 +149,7 @@ def safe_harbor(columns: Sequence[Column]) -> list[IdentifierFinding]:
 
 def named_identifier(name: str) -> str | None:
     """Return the letter of the identifier that a column's name means; None for none."""
-    words = words_of(name)
+    words = _COUNTED.sub("", words_of(name))  # "number of visits" counts, "visit number" names
     for letter, form in _NAMED.items():
         if re.search(form, words) and (letter not in _NUMBERED or _NUMBER_WORDS.search(words)):
             return letter

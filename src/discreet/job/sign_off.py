@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
+
+from discreet.validated import Validated
 
 
-class RiskLimits(BaseModel):
+class RiskLimits(Validated):
     """Two thresholds of one figure of risk."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -20,22 +22,27 @@ class RiskLimits(BaseModel):
         return self
 
 
-class SignOff(BaseModel):
-    """Thresholds of the three figures that decide the verdict about a release's risk."""
+class SignOff(Validated):
+    """Thresholds of the figures that decide the verdict about a release's risk."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     believed: RiskLimits = Field(
         default=RiskLimits(look=0.05, refuse=0.25),
-        description="Share of targets whose value an attacker who knows quasi-identifiers alone "
-        "believes above 50 %, and would not without the release.",
+        description="Share of targets whose value a chosen attacker believes above 50 %, and "
+        "would not without the release.",
     )
     certain: RiskLimits = Field(
         default=RiskLimits(look=0.0, refuse=0.5),
-        description="Share of targets whose value only the release makes certain, to any attacker "
-        "that was tried.",
+        description="Share of targets whose value only the release makes certain, to a chosen "
+        "attacker.",
     )
     reidentified: RiskLimits = Field(
         default=RiskLimits(look=0.2, refuse=0.5),
         description="Greatest chance to pick a target's row by its quasi-identifiers.",
+    )
+    singled_out: RiskLimits = Field(
+        default=RiskLimits(look=0.0, refuse=0.05),
+        description="Share of persons who are unique by published quasi-identifiers and the "
+        "unchanged columns that the chosen attackers know.",
     )

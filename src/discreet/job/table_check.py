@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import JobError
+from discreet.job.value_spellings import spelling_warnings
 from discreet.knowledge.population_figures import PopulationFigures, population_figures
 from discreet.methods.base import Task
 from discreet.methods.shared.judged_persons import counts_on_persons, verdict_on_persons
 from discreet.releases.group_summary import SizeBand, size_bands
-from discreet.releases.wording import of_unit
 from discreet.requirements.attackers.judging import judge_key_sets
-from discreet.requirements.background.delta_presence import DeltaPresence
 from discreet.requirements.base import Requirement, Verdict
 from discreet.requirements.closeness import TCloseness
+from discreet.requirements.delta_presence import DeltaPresence
 from discreet.requirements.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
@@ -36,6 +36,7 @@ from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.multi_attribute import MultiAttributeLDiversity
 from discreet.requirements.value_bounds import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
 from discreet.result import Result
+from discreet.statements import Statement
 from discreet.table.counts import count_classes
 from discreet.table.person_counts import PersonBasis, count_persons
 from discreet.table.persons import PersonCounts, Persons
@@ -143,10 +144,10 @@ class Check(Result):
 
     def sentence(self, one: CheckedRequirement) -> str:
         """Return what a requirement demands, in plain words."""
-        return of_unit(one.requirement.stated(), self.unit)
+        return one.requirement.stated(self.unit)
 
     def __str__(self) -> str:
-        return "\n".join(import_module("discreet.report.check_view").check_lines(self))
+        return "\n".join(import_module("discreet.report.pages.check_page").check_lines(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
@@ -206,11 +207,6 @@ def _population(task: Task) -> PopulationFigures | None:
 def _require_fit(task: Task, persons: Persons | None) -> None:
     """Raise all reasons why requirements cannot be judged on this table."""
     problems = [problem for one in task.requirements for problem in one.problems(task.domains)]
-    problems += [
-        f"{one.name} covers how groups were formed, which a table does not show. Check p-diversity."
-        for one in task.requirements
-        if not one.guides_groups
-    ]
     problems += [
         f"{one.name} compares with a population, which this check lacks. Check by a job whose "
         "`population:` names its table."
@@ -325,23 +321,18 @@ def _measured(task: Task, persons: Persons | None) -> Iterator[tuple[str, Mappin
 
 def _remarks(task: Task, persons: Persons | None) -> Iterator[str]:
     if persons is not None and persons.counts.most > 1:
-        yield (
-            "Classes are judged one at a time. An attacker who knows several rows of a person can "
-            "intersect their classes, which these figures do not bound."
-        )
+        yield Statement("check.intersected-classes")
     for column in task.table.sensitive:
         found = np.flatnonzero((column.text == MASKED).fill_null(False).to_numpy())
         if len(found):
-            yield (
-                f"Column '{column.name}': {int(column.counts[found].sum()):,} cells are '*'. They "
-                "count as one value of their own."
-            )
+            cells = int(column.counts[found].sum())
+            yield Statement("check.masked", column=column.name, cells=cells)
+    yield from spelling_warnings(task.table)
     roles = {column.name: column.role for column in task.table}
     covered = {name for one in task.requirements for name in one.covered(roles)}
     left = [column.name for column in task.table.sensitive if column.name not in covered]
     if task.requirements and left:
-        listed = ", ".join(f"'{name}'" for name in left)
-        yield f"No requirement covers {listed}: all rows of a class may have the same value."
+        yield Statement("check.uncovered", names=left)
 
 
 def _plain(figures: Mapping[str, float]) -> dict[str, float | None]:

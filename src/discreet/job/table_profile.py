@@ -20,12 +20,17 @@ from math import comb
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.job.identifying import SEVERAL_ROWS
 from discreet.job.proposing.role_judgement import Proposal, suggest_person, suggest_roles
+from discreet.job.value_spellings import (
+    Spellings,
+    nearly_alike,
+    nearly_alike_sentence,
+    number_spellings,
+)
 from discreet.knowledge.links import Links
 from discreet.knowledge.population_figures import PopulationFigures
 from discreet.knowledge.terms import terms_of
@@ -64,6 +69,7 @@ class ColumnProfile:
     distinct: int  # values, a missing one not counted
     missing: int  # rows
     nearly_alike: int = 0  # values that differ from another only in case, spaces or Unicode form
+    number_spellings: Spellings | None = None  # texts that are fewer numbers
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,7 @@ class Profile(Result):
     unique_persons: float | None = None  # share with a class of their own
     population: PopulationFigures | None = None  # the risk of links, where sizes are known
     lone_weights: Mapping[str, int] = field(default_factory=dict)  # rows with a weight of their own
+    notices: tuple[str, ...] = ()  # what was not read as it is written
 
     @property
     def warnings(self) -> list[str]:
@@ -154,10 +161,14 @@ class Profile(Result):
             for name, rows in self.lone_weights.items()
             if rows
         ]
-        return several + [
-            f"Column '{column.name}': {column.nearly_alike:,} values differ from another only in "
-            "case, blanks or Unicode form. They count as different values; an attacker reads them "
-            "as one. Write them alike before publishing."
+        several += [
+            f"Column '{column.name}': {column.number_spellings} (such as 1.5 and 1.50). As text "
+            "they count as different values. Add 'type: number', or 'type: text' if they are codes."
+            for column in self.columns
+            if column.number_spellings is not None
+        ]
+        return [*self.notices, *several] + [
+            nearly_alike_sentence(column.name, column.nearly_alike)
             for column in self.columns
             if column.nearly_alike
         ]
@@ -293,17 +304,14 @@ def column_profile(column: Column, proposals: Mapping[str, Proposal] | None) -> 
     role = column.role if proposals is None else proposals[column.name].role
     distinct = occurring - (missing > 0)
     return ColumnProfile(
-        column.name, str(role), str(column.type), distinct, missing, _nearly_alike(column)
+        column.name,
+        str(role),
+        str(column.type),
+        distinct,
+        missing,
+        nearly_alike(column),
+        number_spellings(column),
     )
-
-
-def _nearly_alike(column: Column) -> int:
-    """Count the values of a text column that differ from another only in case, spaces or form."""
-    if column.type.ordered:
-        return 0
-    text = column.text.filter(pl.Series(column.counts > 0)).drop_nulls()
-    plain = text.str.normalize("NFKC").str.to_lowercase().str.replace_all(r"\s+", " ")
-    return int(plain.str.strip_chars().is_duplicated().sum())
 
 
 def _subset_sizes(columns: int) -> tuple[int, ...]:

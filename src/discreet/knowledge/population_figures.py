@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from discreet.knowledge.individual_risk import household_risks, risk_from_weights
 from discreet.knowledge.population import Population
-from discreet.knowledge.uniqueness.estimate import (
+from discreet.knowledge.uniqueness import (
     UniquenessEstimate,
     counted_uniqueness,
     estimate_uniqueness,
 )
+from discreet.statements import Statement
 from discreet.table.classes import Classes
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import summed_weights
@@ -23,9 +24,7 @@ from discreet.typing import Floats, Ints
 
 THRESHOLD = 0.09  # EMA policy 0070 and Health Canada
 SOURCES = {
-    "table": "counted in the population table",
-    "weights": "estimated from sampling weights",
-    "size": "estimated from the population's size",
+    source: Statement(f"population.source.{source}") for source in ("table", "weights", "size")
 }
 
 
@@ -70,18 +69,18 @@ class PopulationFigures:
 
     def sentences(self) -> Iterator[str]:
         """Return the figures in sentences, for a terminal and for pages."""
-        yield (
-            f"Population of {self.persons:,.0f} persons, {SOURCES[self.source]}: a row is linked "
-            f"to its person with {self.average:.2%} on average and at most {self.maximum:.2%}; "
-            f"{self.rows_above:,} rows are above {self.threshold:.0%}. The smallest class has "
-            f"{self.smallest:,.4g} persons."
+        yield Statement(
+            "population.risk",
+            persons=self.persons,
+            source=SOURCES[self.source],
+            average=self.average,
+            maximum=self.maximum,
+            rows=self.rows_above,
+            threshold=self.threshold,
+            smallest=self.smallest,
         )
         if self.households is not None:
-            found = self.households
-            yield (
-                f"At least one member is linked, of {found.households:,} households: with "
-                f"{found.average:.2%} on average and at most {found.maximum:.2%}."
-            )
+            yield Statement("population.households", **asdict(self.households))
         if self.uniqueness is None:
             return
         yield from self.uniqueness.sentences()

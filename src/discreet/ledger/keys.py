@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.errors import InputError
-from discreet.io.regular_files import require_regular
+from discreet.regular_files import read_text
 from discreet.typing import PersonHashes
 
 KEY_BYTES = 32
@@ -48,9 +48,8 @@ def create_key(path: Path) -> bytes:
 
 def load_key(path: Path) -> bytes:
     """Read a key; refuse one that others may read."""
-    require_regular(path, "Key file")
     try:
-        text = path.read_text(encoding="ascii")
+        text = read_text(path, "Key file", encoding="ascii")
         mode = path.stat().st_mode
     except FileNotFoundError:
         raise InputError(

@@ -29,7 +29,13 @@ from typing import Any
 from discreet.errors import InputError, ReleaseError
 from discreet.io.atomic import hash_of_folder
 from discreet.ledger.keys import authenticate, check_value, create_key, load_key
-from discreet.ledger.record import FIRST_SEAL, Contents, Entry, hash_of_contents
+from discreet.ledger.record import (
+    FIRST_SEAL,
+    Contents,
+    DamagedLedgerError,
+    Entry,
+    hash_of_contents,
+)
 from discreet.ledger.settings import LedgerSettings
 from discreet.ledger.store import Store
 
@@ -75,7 +81,7 @@ class Ledger:
         store = Store.open(settings.path, settings.url)
         try:
             key = load_key(settings.key)
-            if not hmac.compare_digest(store.get(CHECK) or "", check_value(key)):
+            if not _same(store.get(CHECK) or "", check_value(key)):
                 raise InputError(
                     f"Key file {settings.key}: is not the key of the ledger '{store.name}'. "
                     "No record would match its earlier ones. Name the right file with 'key:' or "
@@ -166,8 +172,15 @@ class Ledger:
         """Return each person's group in a release."""
         data = self._store.contents(entry.number)
         if hash_of_contents(data) != entry.contents_hash:
-            raise _damaged(self.name, f"release {entry.number}: its contents were changed")
-        return Contents.unpack(data)
+            raise DamagedLedgerError(
+                self.name, f"release {entry.number}: its contents were changed"
+            )
+        try:
+            return Contents.unpack(data)
+        except Exception:  # of many types; only a changed row brings such contents here
+            raise DamagedLedgerError(
+                self.name, f"release {entry.number}: its contents cannot be read"
+            ) from None
 
     @property
     def head(self) -> str:
@@ -179,7 +192,7 @@ class Ledger:
         """Refuse to build on a ledger that was tampered with."""
         problems = self._seal_problems()
         if problems:
-            raise _damaged(self.name, problems[0])
+            raise DamagedLedgerError(self.name, problems[0])
 
     def announce(self, entry: Entry, contents: Contents) -> Entry:
         """Record a release that is about to take its place; only a writer may."""
@@ -223,8 +236,10 @@ class Ledger:
 
     def verify(self) -> list[str]:
         """Return the problems of the ledger and of the folders that it covers."""
-        problems = self._seal_problems()
+        problems, changed = self._seal_problems(), self._changed_rows()
         for entry in self.entries():
+            if entry.number in changed:  # its folder and hashes are not those that were recorded
+                continue
             data = self._store.contents(entry.number)
             if hash_of_contents(data) != entry.contents_hash:
                 problems.append(f"release {entry.number}: its contents in the ledger were changed")
@@ -265,9 +280,17 @@ class Ledger:
         return {"ledger": self.name, "releases": releases}
 
     def _recover(self) -> None:
-        """Resolve the pending row of a killed writer. Only the holder of the lock may."""
+        """Resolve the pending row of a killed writer. Only the holder of the lock may.
+
+        A row that no writer left, because the head does not end right before it, stays: settling it
+        would seal a ledger that was tampered with.
+        """
         for entry in self._rows():
-            if not entry.pending:
+            settled = self.entries()
+            before = settled[-1].seal if settled else FIRST_SEAL
+            if not entry.pending or self._stated_head() != self._head_seal(len(settled), before):
+                continue
+            if not _same(entry.sealed_by(self.key, before), entry.seal):
                 continue
             folder = Path(entry.folder)
             if folder.is_dir() and hash_of_folder(folder) == entry.folder_hash:
@@ -278,23 +301,35 @@ class Ledger:
     def _head_seal(self, number: int, seal: str) -> str:
         return f"{number}:{authenticate(self.key, f'head {number} {seal}'.encode())}"
 
+    def _changed_rows(self) -> set[int]:
+        """Return the releases whose seal does not fit their row and the one before."""
+        before, changed = FIRST_SEAL, set()
+        for entry in self.entries():
+            if not _same(entry.sealed_by(self.key, before), entry.seal):
+                changed.add(entry.number)
+            before = entry.seal
+        return changed
+
     def _seal_problems(self) -> list[str]:
         before = FIRST_SEAL
         problems: list[str] = []
-        entries = self.entries()
+        entries, changed = self.entries(), self._changed_rows()
         for number, entry in enumerate(entries, 1):
             if entry.number != number:
                 return [*problems, f"release {number} is missing"]
-            if not hmac.compare_digest(entry.sealed_by(self.key, before), entry.seal):
+            if number in changed:
                 problems.append(f"release {number}: its row was changed, or one before it")
             before = entry.seal
+        problems += [
+            f"release {entry.number}: announced by no run of discreet"
+            for entry in self._rows()
+            if entry.pending and not _same(entry.sealed_by(self.key, before), entry.seal)
+        ]
         if self._stated_head() != self._head_seal(len(entries), before):
             problems.append("the last releases were removed, added or changed outside discreet")
         return problems
 
 
-def _damaged(name: str, problem: str) -> InputError:
-    return InputError(
-        f"The ledger '{name}' is damaged: {problem}. Restore an intact copy; 'discreet ledger "
-        "verify' lists the damage."
-    )
+def _same(first: str, second: str) -> bool:
+    """Compare two texts of any characters in constant time."""
+    return hmac.compare_digest(*(text.encode(errors="surrogatepass") for text in (first, second)))

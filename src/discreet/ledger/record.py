@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,27 @@ from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.ledger.keys import authenticate
-from discreet.typing import PersonHashes
+from discreet.typing import Ints, PersonHashes
+
+SignatureArrays = tuple[Ints, Ints, Ints, tuple[str | None, ...]]
+
+
+class DamagedLedgerError(InputError):
+    """A ledger that was tampered with or damaged; ``problem`` says where."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        self.name, self.problem = name, problem
+        super().__init__(
+            f"The ledger '{name}' is damaged: {problem}. Restore an intact copy; 'discreet ledger "
+            "verify' lists the damage."
+        )
+
+    def __reduce__(self) -> tuple[type[DamagedLedgerError], tuple[str, str]]:
+        return DamagedLedgerError, (self.name, self.problem)
+
 
 FIRST_SEAL = "0" * 64
+ACCEPTED_RISK = "accepted_risk"  # among the parameters of a release
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +64,14 @@ class Contents:
     @property
     def groups(self) -> int:
         return len(self.counterfeits)
+
+    @property
+    def signature_arrays(self) -> dict[str, SignatureArrays]:
+        """By attribute: where the values of each group start, the values, their counts, texts."""
+        return {
+            name: (own.start, own.value.astype(np.int64), own.count.astype(np.int64), own.values)
+            for name, own in self.signatures.items()
+        }
 
     def pack(self) -> bytes:
         """The block of bytes that a database keeps."""
@@ -101,6 +127,18 @@ class Entry:
     seal: str = ""
     pending: bool = False  # announced, and not known to be in its place yet
 
+    @property
+    def accepted_risk(self) -> str | None:
+        """The reason for which the release was published against its verdict, if it was."""
+        reason: str | None = self.parameters.get(ACCEPTED_RISK)
+        return reason
+
+    def accepting(self, reason: str | None) -> Entry:
+        """Return the entry with the reason, under its seal like every parameter."""
+        if reason is None:
+            return self
+        return replace(self, parameters={**self.parameters, ACCEPTED_RISK: reason})
+
     def facts(self) -> dict[str, Any]:
         """All that the seal covers, but for the seal before it."""
         return {
@@ -120,7 +158,7 @@ class Entry:
     def sealed_by(self, key: bytes, before: str) -> str:
         """The seal that the entry must carry."""
         facts = json.dumps(self.facts(), sort_keys=True, ensure_ascii=False)
-        return authenticate(key, f"{before}\n{facts}".encode())
+        return authenticate(key, f"{before}\n{facts}".encode(errors="surrogatepass"))
 
 
 def hash_of_contents(data: bytes) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from discreet.errors import InputError
 from discreet.io.databases import dialect_of, file_of
+from discreet.validated import Validated
 
 KEY_VARIABLE = "DISCREET_LEDGER_KEY"
 
 
-class LedgerSettings(BaseModel):
+class LedgerSettings(Validated):
     """The place of the ledger, its key, and the column that names people."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,6 +45,19 @@ class LedgerSettings(BaseModel):
         description="The least number of rows that correspondence attacks on all releases of the "
         "ledger leave for a record; nothing is guaranteed if left out.",
     )
+
+    if TYPE_CHECKING:  # as callers may write it
+
+        def __init__(
+            self,
+            *,
+            path: str | Path | None = ...,
+            url: str | None = ...,
+            key: str | Path | None = ...,
+            person: str | None = ...,
+            wait: float = ...,
+            bcf_anonymity: int | None = ...,
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _one_place(self) -> LedgerSettings:

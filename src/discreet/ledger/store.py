@@ -12,13 +12,13 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields
 from pathlib import Path
 
 from discreet.errors import InputError
-from discreet.io.databases import Database, connect
-from discreet.ledger.record import Entry
+from discreet.io.databases import Database, DatabaseError, connect
+from discreet.ledger.record import DamagedLedgerError, Entry
 
 # Each step brings a ledger from the version before it to its own; none is ever changed.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -67,8 +67,9 @@ class Store:
                     f"Ledger {path}: no such file. Create it with 'discreet ledger init'."
                 )
             address = f"sqlite:///{path.absolute()}"
-            database = connect(address, Path("/"))
-            database.run("PRAGMA synchronous = FULL")
+            with _sound(path.name, "its file"):
+                database = connect(address, Path("/"))
+                database.run("PRAGMA synchronous = FULL")
             store = cls(database, path.with_name(f"{path.name}.lock"))
         try:
             store._migrate(create)
@@ -86,7 +87,11 @@ class Store:
 
     def _migrate(self, create: bool) -> None:
         database = self._database
-        known = database.has_table("discreet_ledger")
+        with self._sound("its tables"):
+            known = database.has_table("discreet_ledger")
+            releases = database.has_table("discreet_release")
+        if releases and not known:
+            raise DamagedLedgerError(self.name, "its table of named values is missing")
         if not known and not create:
             raise InputError(
                 f"Database '{self.name}' contains no ledger. Create one with 'discreet "
@@ -94,7 +99,8 @@ class Store:
             )
         if known and create:
             raise InputError(f"Database '{self.name}' already contains a ledger.")
-        version = int(self.get(VERSION) or 0) if known else 0
+        with self._sound("its version"):
+            version = int(self.get(VERSION) or 0) if known else 0
         if version > len(MIGRATIONS):
             raise InputError(
                 f"The ledger '{self.name}' has version {version}; this discreet knows up to "
@@ -103,7 +109,7 @@ class Store:
         if version == len(MIGRATIONS):
             return
         kind = "BLOB" if database.dialect == "sqlite" else "BYTEA"
-        with database.transaction():
+        with self._sound("its tables"), database.transaction():
             for step in MIGRATIONS[version:]:
                 for statement in step:
                     database.run(statement.format(bytes=kind))
@@ -111,8 +117,12 @@ class Store:
 
     def get(self, name: str) -> str | None:
         """A named value."""
-        rows = self._database.run("SELECT value FROM discreet_ledger WHERE name = ?", (name,))
-        return str(rows[0][0]) if rows else None
+        with self._sound("its named values"):
+            rows = self._database.run("SELECT value FROM discreet_ledger WHERE name = ?", (name,))
+            return str(rows[0][0]) if rows else None
+
+    def _sound(self, place: str) -> AbstractContextManager[None]:
+        return _sound(self.name, place)
 
     def put(self, name: str, value: str) -> None:
         """Set a named value."""
@@ -127,15 +137,24 @@ class Store:
     def entries(self) -> list[Entry]:
         """All releases, in order."""
         listed = ", ".join(COLUMNS)
-        rows = self._database.run(f"SELECT {listed} FROM discreet_release ORDER BY number")
-        return [_entry(dict(zip(COLUMNS, row, strict=True))) for row in rows]
+        with self._sound("its table of releases"):
+            rows = self._database.run(f"SELECT {listed} FROM discreet_release ORDER BY number")
+        entries = []
+        for place, row in enumerate(rows, 1):
+            with self._sound(f"release {place}: its row"):
+                entries.append(_entry(dict(zip(COLUMNS, row, strict=True))))
+        return entries
 
     def contents(self, number: int) -> bytes:
         """The packed contents of a release."""
-        rows = self._database.run(
-            "SELECT contents FROM discreet_release WHERE number = ?", (number,)
-        )
-        return bytes(rows[0][0])
+        with self._sound(f"release {number}: its contents"):
+            rows = self._database.run(
+                "SELECT contents FROM discreet_release WHERE number = ?", (number,)
+            )
+            contents = rows[0][0]
+            if not isinstance(contents, bytes | bytearray | memoryview):
+                raise TypeError
+            return bytes(contents)
 
     def add(self, entry: Entry, contents: bytes) -> None:
         """Add a release."""
@@ -175,6 +194,11 @@ class Store:
                 side.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError:
                 raise _busy(self.name, wait) from None
+            except sqlite3.Error:
+                raise InputError(
+                    f"{self._lock_file}: not the lock of a ledger. Remove this file; it holds "
+                    "nothing."
+                ) from None
             yield
         finally:
             side.close()
@@ -185,6 +209,19 @@ class Store:
             if time.monotonic() >= end:
                 raise _busy(self.name, wait)
             time.sleep(POLL)
+
+
+@contextmanager
+def _sound(name: str, place: str) -> Iterator[None]:
+    """Raise a DamagedLedgerError where a part of a ledger does not have its form."""
+    try:
+        yield
+    except DatabaseError as error:
+        if not error.damaged:
+            raise
+        raise DamagedLedgerError(name, f"{place} cannot be read: {error.reason}") from None
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError):
+        raise DamagedLedgerError(name, f"{place} cannot be read") from None
 
 
 def _busy(name: str, wait: float) -> InputError:
@@ -210,4 +247,13 @@ def _create_file(path: Path, *, may_exist: bool = False) -> None:
 def _entry(row: dict[str, object]) -> Entry:
     row["parameters"] = json.loads(str(row["parameters"]))
     row["pending"] = bool(row["pending"])
+    for name, kind in _KIND_OF_COLUMN.items():
+        if type(row[name]) is not kind:
+            raise TypeError
     return Entry(**row)  # type: ignore[arg-type]
+
+
+_KIND_OF_COLUMN = {
+    field.name: {"int": int, "str": str, "bool": bool}.get(str(field.type), dict)
+    for field in fields(Entry)
+}

@@ -72,13 +72,6 @@ class Task:
     # of orders and group numbers, never of a method
     orders: np.random.Generator = field(default_factory=secret_generator)
 
-    @property
-    def for_grouping(self) -> Task:
-        """The task with the requirements by which a method may form groups."""
-        if all(one.guides_groups for one in self.requirements):
-            return self
-        return replace(self, requirements=[one for one in self.requirements if one.guides_groups])
-
     def without(self, gone: Collection[str]) -> Task:
         """Return the task as it is without some bits of multi-valued attributes."""
         if not gone:
@@ -266,7 +259,7 @@ NOT_NUMBERED = "{} cannot number persons. Use mondrian, 'link: none'"
 class Method(Named):
     """A method with its parameters: a frozen, validated value."""
 
-    entry: ClassVar[type[MethodEntry]] = MethodEntry  # what a manifest says of a built-in
+    entry: ClassVar[type[MethodEntry]] = MethodEntry  # what a manifest says of it
     # How it runs on parts of a table; None where it needs the table whole.
     spread: ClassVar[Spread | None] = None
     # Whether its run reads the persons of a task; others group one row for each person.
@@ -288,14 +281,6 @@ class Method(Named):
     @property
     def needs_hierarchies(self) -> bool:
         """Whether every quasi-identifier must have a hierarchy; a missing one is then built."""
-        return False
-
-    @property
-    def groups_blindly(self) -> bool:
-        """Whether groups depend on quasi-identifiers alone if all requirements are on sizes.
-
-        A second run on the same table then forms the same groups, so that an audit can compare.
-        """
         return False
 
     @property

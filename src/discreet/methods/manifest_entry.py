@@ -13,6 +13,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from discreet.statements import Statement
+
 
 class StatedRelease(NamedTuple):
     """What else a manifest names, to which an entry must fit."""
@@ -23,7 +25,7 @@ class StatedRelease(NamedTuple):
 
 
 class MethodEntry(BaseModel):
-    """A method and its parameters: all that a manifest says of the method of a plugin."""
+    """A method and its parameters, and in subclasses what else a manifest says of a method."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -62,10 +64,7 @@ class MethodEntry(BaseModel):
 
     def minimality(self) -> str:
         """Return what an attacker who knows the algorithm can ask of groups by sensitive values."""
-        return (
-            "Algorithm: groups depend on sensitive values, so an attacker who knows the algorithm "
-            "can reason about why they are no finer (minimality)."
-        )
+        return Statement("weakness.minimality")
 
     def problems(self, release: StatedRelease) -> list[str]:
         """Return where the entry names what the release does not have, or promise."""
@@ -102,7 +101,4 @@ def share_sentences(method: str, share: Mapping[str, float]) -> list[str]:
     if not share:
         return []
     name = max(share, key=share.__getitem__)
-    return [
-        f"The method '{method}' does not bound the frequency of a value: in some group one value "
-        f"of '{name}' has a share of {share[name]:.0%}."
-    ]
+    return [Statement("method.unbounded-share", method=method, attribute=name, share=share[name])]

@@ -34,9 +34,6 @@ _HOMES = {
     "quasi-sensitive": "discreet.methods.quasi_sensitive.quasi_sensitive:QuasiSensitive",
     "m-invariance": "discreet.methods.series.m_invariance.m_invariance:MInvariance",
     "rho-different": "discreet.methods.series.rho_different.rho_different:RhoDifferent",
-    "li-ye": "discreet.methods.rivals.li_ye:LiYe",
-    "gal": "discreet.methods.rivals.gal:Gal",
-    "mmdcf": "discreet.methods.rivals.mmdcf:Mmdcf",
 }
 
 METHODS: Registry[Method] = Registry("method", "discreet.methods", Method, _HOMES)
@@ -64,7 +61,7 @@ def _require_parameters(entry: MethodEntry) -> MethodEntry:
 
 
 def _entry_of(name: str) -> type[MethodEntry]:
-    return METHODS.built_in[name].entry if name in METHODS.built_in else MethodEntry
+    return METHODS[name].entry
 
 
 class EntryByName:

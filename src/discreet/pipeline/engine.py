@@ -11,16 +11,18 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import InputError
 from discreet.io.writing import OutputFormat
 from discreet.job.model import Job
 from discreet.methods.base import Progress, Task
 from discreet.pipeline.read import SourceRows
 from discreet.pipeline.record import Draft
+from discreet.plugins import Registry
 from discreet.releases.audit.audit import Audit
 from discreet.releases.manifest import Manifest, TableEntry
 from discreet.requirements.base import PublishedValues, Requirement
@@ -28,6 +30,7 @@ from discreet.table.coded_table import CodedTable
 from discreet.utility.settings import MeasureSettings
 
 if TYPE_CHECKING:
+    from discreet.io.in_place.place import Place
     from discreet.ledger.ledger import Ledger
 
 
@@ -145,3 +148,34 @@ class Engine(ABC, Generic[Rows, Formable]):
     ) -> Draft | None:
         """Return the draft that a ledger, if there is one, records of the release."""
         return None
+
+
+class AddedEngine(Engine[Rows, Formable]):
+    """An engine of an add-on, reached by its name or by a frame of its library."""
+
+    @classmethod
+    @abstractmethod
+    def opened(cls, place: Path, master: str | None) -> AbstractContextManager[Self]:
+        """Open the engine for a release that will be written to a place."""
+
+    @classmethod
+    @abstractmethod
+    def of_frame(cls, frame: Any) -> Self:
+        """Return an engine for a frame of its own library, which the release outlives."""
+
+    @classmethod
+    @abstractmethod
+    def place_of_frame(cls, frame: Any) -> Place:
+        """Return where the rows of a frame are counted without a release."""
+
+
+ENGINES: Registry[AddedEngine[Any, Any]] = Registry(
+    "engine", "discreet.engines", AddedEngine, {}, ["local"]
+)
+
+
+def engine_named(name: str) -> type[AddedEngine[Any, Any]]:
+    """Return the engine of an add-on; raise for an unknown one."""
+    if name not in ENGINES:
+        raise InputError(f"There is no engine '{name}'. Engines: {', '.join(['local', *ENGINES])}.")
+    return ENGINES[name]

@@ -10,7 +10,7 @@ from discreet.io.signatures import SigningKey
 from discreet.pipeline.release import Release
 from discreet.pipeline.verify import risk_file
 from discreet.releases.audit.files import REPORT
-from discreet.releases.audit.kept_rows import packed_rows
+from discreet.releases.audit.persons import packed_rows
 from discreet.releases.group_summary import Picture
 from discreet.releases.manifest import FILE_NAME, Manifest, sha256_of
 
@@ -29,8 +29,8 @@ def write_explanation(
     names, so an audit can render it again; its hash is in the manifest.
     """
     if report:
-        from discreet.report.languages.translation import speaking
         from discreet.report.pages.release_page import release_page
+        from discreet.statements import speaking
 
         with speaking(language):
             page = release_page(manifest, picture).html()

@@ -26,7 +26,6 @@ from discreet.releases.manifest import (
 )
 from discreet.requirements.base import PublishedValues, Requirement, requirements_within
 from discreet.requirements.covered_values import LevelledRequirement
-from discreet.requirements.republication import SeriesBcfAnonymity
 from discreet.table.coded_table import Column
 from discreet.table.published import PublishedColumn, PublishedTable
 from discreet.table.roles import Distance, Role, ValueType
@@ -34,10 +33,7 @@ from discreet.table.roles import Distance, Role, ValueType
 
 def draft_manifest(job: Job, tables: FormedTables) -> Manifest:
     """Draft the manifest of a release, without the findings of its audit and its measures."""
-    of_series: tuple[Requirement, ...] = ()
-    if job.ledger is not None and job.ledger.bcf_anonymity is not None:
-        of_series = (SeriesBcfAnonymity(k=job.ledger.bcf_anonymity),)
-    promises = promised(tables.task, (*tables.promises, *of_series), tables.gone)
+    promises = promised(tables.task, (*tables.promises, *job.series_guarantees()), tables.gone)
     return form_manifest(
         job, tables.task, tables.kind, tables.facts, promises, tables.entries, tables.suppressed,
         masked=tables.masked, gone=tables.gone,

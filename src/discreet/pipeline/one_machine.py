@@ -19,7 +19,6 @@ from discreet.io.frames import FrameKind, code_frame, frame_kind, plain_frame, t
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job.model import Job
 from discreet.methods.base import Generalized, Outcome, Progress, Task
-from discreet.methods.shared.grouped_rows import require_all
 from discreet.methods.shared.person_groups import group_persons
 from discreet.pipeline.engine import Engine, FormedTables, Reading
 from discreet.pipeline.manifest_draft import require_members, unpublished_bits
@@ -28,7 +27,7 @@ from discreet.pipeline.record import Draft, draft_of
 from discreet.releases.audit.audit import Audit, audit_tables, read_tables, specs_of
 from discreet.releases.manifest import Manifest, TableEntry
 from discreet.releases.measure import measure_release
-from discreet.releases.registry import kind_of_outcome
+from discreet.releases.registry import kind_of_outcome, suppressed_rows
 from discreet.requirements.base import PublishedValues
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.interrupts import interruptible
@@ -59,20 +58,10 @@ class OneMachine(Engine[SourceRows, Outcome]):
 
     def run(self, job: Job, task: Task, source: SourceRows, seed: int) -> Outcome:
         task.progress(job.method.name, 0.0)
-        grouping, persons = task.for_grouping, task.kept
+        persons = task.kept
         if persons is not None and not job.method.reads_persons:
-            return interruptible(lambda: group_persons(job.method, grouping, persons))
-        outcome = interruptible(lambda: job.method.run(grouping))
-        if grouping is not task and isinstance(outcome, Generalized):
-            require_all(
-                task,
-                outcome.class_of_row,
-                f"{job.method.name}: its groups, formed without a look at sensitive values, do not "
-                "meet the requirements",
-                ("raise k (choose it before looking at results: to try one after another discloses "
-                 "that smaller ones failed)",),
-            )  # fmt: skip
-        return outcome
+            return interruptible(lambda: group_persons(job.method, task, persons))
+        return interruptible(lambda: job.method.run(task))
 
     def form(self, job: Job, task: Task, source: SourceRows, outcome: Outcome) -> LocalTables:
         kind = kind_of_outcome(outcome)
@@ -92,7 +81,7 @@ class OneMachine(Engine[SourceRows, Outcome]):
                 )
                 for name, table in published.items()
             },
-            suppressed=kind.suppressed(outcome),
+            suppressed=suppressed_rows(outcome),
             facts=outcome.facts,
             promises=outcome.promises,
             private=dict(outcome.private),

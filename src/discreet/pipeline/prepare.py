@@ -25,16 +25,18 @@ from discreet.hierarchies.specs import Automatic
 from discreet.io.canonical_text import canonical_text
 from discreet.io.knowledge import read_knowledge
 from discreet.io.tables import column_names, read_table
-from discreet.job.identifying import SEVERAL_ROWS, Uses, identifying_values
+from discreet.job.direct_identifiers import refusal
+from discreet.job.identifying import SEVERAL_ROWS, Uses
 from discreet.job.model import Job
 from discreet.job.sampling_weights import with_weights
+from discreet.job.value_spellings import spelling_problems
 from discreet.knowledge.population import Population
 from discreet.knowledge.table import Knowledge
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.methods.shared.judged_persons import unfit_for_persons
 from discreet.pipeline.read import SourceRows, read_source, require_columns, source_of
-from discreet.requirements.background.delta_presence import DeltaPresence
-from discreet.requirements.base import Requirement, SizeRequirement
+from discreet.requirements.base import Requirement
+from discreet.requirements.delta_presence import DeltaPresence
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
@@ -87,7 +89,7 @@ def prepare_task(
         task = replace(
             task, unit=Unit.PERSON, persons=source.persons, kept=source.kept, keeping=keeping
         )
-    problems += _unfit_for_persons(job, task) + _unfit_for_blind_groups(job, task)
+    problems += _unfit_for_persons(job, task)
     lacking = _unfit_for_population(job, task)
     problems += lacking
     if not lacking and job.population is not None:
@@ -114,6 +116,7 @@ def _form(
     _refuse_own_columns(job, table)
     table, bitmaps = expand_sets(job, _with_importance(job, with_weights(job, table)))
     marks, problems = sensitive_marks(job, table, bitmaps)
+    problems += spelling_problems(job, table)
     progress("hierarchies", 0.0)
     hierarchies = _build_hierarchies(job, table)
     table, hierarchies = _guard_notation(job, table, hierarchies)
@@ -158,7 +161,7 @@ def requirements_for_attackers(
     quasi = job.with_role(Role.QUASI_IDENTIFIER)
     found: list[Requirement] = []
     for requirement in requirements:
-        one = requirement.for_attackers(job.attackers)
+        one = requirement.for_attackers(job.attackers.declared)
         if one.attackers is not None:
             named = {name: given.resolved(quasi, bits) for name, given in one.attackers.items()}
             one = one.model_copy(update={"attackers": named})
@@ -239,26 +242,6 @@ def _unfit_for_persons(job: Job, task: Task) -> list[str]:
     return problems
 
 
-def _unfit_for_blind_groups(job: Job, task: Task) -> list[str]:
-    """Return the reasons why groups cannot be formed without a look at sensitive values."""
-    asked = [one.name for one in task.requirements if not one.guides_groups]
-    if not asked:
-        return []
-    problems = [
-        f"requirements: {one.name} forms groups by sensitive values, which {asked[0]} excludes. "
-        f"Remove one of the two; {asked[0]} bounds every belief too."
-        for one in task.requirements
-        if one.guides_groups and not isinstance(one, SizeRequirement)
-    ]
-    if not job.method.groups_blindly:
-        problems.append(
-            f"method: {job.method.name} with these parameters does not form groups by "
-            f"quasi-identifiers alone, which {asked[0]} needs. Use mondrian with strict cuts, or "
-            "full-domain without 'seconds'."
-        )
-    return problems
-
-
 def _unfit_for_population(job: Job, task: Task) -> list[str]:
     """Return the reasons why classes cannot be compared with a population."""
     problems = []
@@ -317,22 +300,19 @@ def require_publishable(job: Job, task: Task) -> None:
     """
     if task.repeated and job.unit is None:
         raise InputError(f"{' '.join(task.repeated)} {SEVERAL_ROWS}")
-    _refuse_identifying(job, task.table)
+    _refuse_identifying(job, task)
 
 
-def _refuse_identifying(job: Job, table: CodedTable) -> None:
+def _refuse_identifying(job: Job, task: Task) -> None:
     """Refuse to publish a column of direct identifiers, unless the job allows it."""
     problems = []
+    table = task.table
     for name, attribute in job.attributes.items():
         if name not in table.columns or attribute.allow_identifying or not attribute.role.published:
             continue
-        found = identifying_values(table[name])
-        if found:
-            problems.append(
-                f"attributes.{name}: the column seems to hold {found}, which are direct "
-                "identifiers. Give it the role 'identifier' or 'drop'; if its values identify no "
-                "row, add 'allow_identifying: true'."
-            )
+        problem = refusal(table[name], table.rows, task.kept)
+        if problem is not None:
+            problems.append(f"attributes.{name}: {problem}")
     if problems:
         raise JobError(problems)
 

@@ -40,6 +40,7 @@ def audit_reading(
     manifest.readers = list(audit.readers)
     assert audit.tally is not None  # a release of the right form has one
     settle(manifest, audit.tally, audit.picture)
+    manifest.singling_out = audit.singling_out
     return audit
 
 

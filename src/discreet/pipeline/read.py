@@ -12,15 +12,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import InputError, JobError
-from discreet.io.csv.layout import suspect_header
 from discreet.io.frames import FrameKind, code_frame, frame_columns, plain_frame
-from discreet.io.header import check_columns
+from discreet.io.header import check_columns, renaming_notice, unnamed_notice
 from discreet.io.source import PLACES, Source, Tell, ignore_progress
-from discreet.io.tables import column_names, read_table
+from discreet.io.tables import column_names, read_table, suspect_names, written_names
 from discreet.job.identifying import ONE_ROW, Uses, count_uses
 from discreet.job.joined_columns import join_columns
 from discreet.job.model import Job
 from discreet.job.person import Person
+from discreet.job.person_agreement import Agreement, may_be_constant, require_agreement
 from discreet.releases.manifest import sha256_of
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
@@ -67,12 +67,16 @@ def read_source(
     order = None if job.person is None else job.person.order
     if order is not None and job.attributes[order].role is Role.DROP:
         names.append(order)
-    table = _read_columns(job, data, names, tell)
+    table = _read_columns(job, data, names, tell, constant=job.person is not None)
     columns = dict(table.columns)
-    unpublished = {name: columns.pop(name) for name in names}
-    table = replace(table, columns=columns, left_out=(*table.left_out, *names))
+    known = {name for name, one in job.attributes.items() if one.role.published}
+    further = [name for name in columns if name not in known and name not in names]
+    unpublished = {name: columns.pop(name) for name in (*names, *further)}
+    table = replace(table, columns=columns, left_out=(*table.left_out, *unpublished))
     uses = {
-        name: count_uses(column) for name, column in unpublished.items() if name not in households
+        name: count_uses(column)
+        for name, column in unpublished.items()
+        if name not in households and name not in further
     }
     source = SourceRows(
         table, uses, household=unpublished[households[0]].codes if households else None
@@ -80,6 +84,9 @@ def read_source(
     people = None if ledger is None else _hash_people(job, unpublished, ledger)
     if job.person is not None:
         persons = persons_of([unpublished[name] for name in job.person.column], table.rows)
+        if job.person.rows != "one":
+            compared = [*table, *unpublished.values()]
+            require_agreement(job.person, Agreement.of(compared, job.person.column, persons))
         if job.collapses:
             people = None if people is None else people[persons.first_row]
             if source.household is not None:
@@ -165,12 +172,20 @@ def hashes_of(identifiers: Sequence[Column], key: bytes) -> PersonHashes:
     return hash_people(joined.to_list(), key)
 
 
-def _read_columns(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -> CodedTable:
-    """The coded table; ``identifiers`` names those that are to be coded too."""
-    return join_columns(job, _read_as_is(job, data, identifiers, tell))
+def _read_columns(
+    job: Job, data: Any, identifiers: Sequence[str], tell: Tell, *, constant: bool = False
+) -> CodedTable:
+    """The coded table; ``identifiers`` names those that are to be coded too.
+
+    With ``constant``, columns of what does not change in a person are coded too, whatever the job
+    says of them.
+    """
+    return join_columns(job, _read_as_is(job, data, identifiers, tell, constant))
 
 
-def _read_as_is(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -> CodedTable:
+def _read_as_is(
+    job: Job, data: Any, identifiers: Sequence[str], tell: Tell, constant: bool
+) -> CodedTable:
     specs = specs_of_job(job)
     for name in identifiers:
         kind = specs[name].type if specs[name].role is Role.DROP else ValueType.TEXT
@@ -180,16 +195,16 @@ def _read_as_is(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -> 
 
         source = job.source
         with opened_table(str(source.url), job.folder, source.table, source.query) as found:
-            specs |= specs_of_others(job, found.names)
+            specs |= specs_of_others(job, found.names, constant=constant)
             require_columns(found.names, specs, "the database's table")
             return found.coded(specs, source.missing)
     if data is None or isinstance(data, str | Path):
         source = source_of(job, data)
-        specs |= specs_of_others(job, column_names(source))
+        specs |= specs_of_others(job, column_names(source), constant=constant)
         require_columns(column_names(source), specs, str(source.path), source)
         return read_table(source, specs, tell)
     data = plain_frame(data)
-    specs |= specs_of_others(job, frame_columns(data))
+    specs |= specs_of_others(job, frame_columns(data), constant=constant)
     require_columns(frame_columns(data), specs, "the table")
     return code_frame(data, specs, job.source.missing if job.source else ())
 
@@ -214,12 +229,40 @@ def specs_of_job(job: Job) -> dict[str, ColumnSpec]:
     return specs | {name: ColumnSpec(Role.INSENSITIVE, ValueType.TEXT) for name in members}
 
 
-def specs_of_others(job: Job, present: Sequence[str]) -> dict[str, ColumnSpec]:
-    """Return the specification of each column that a job drops without naming it."""
-    if job.others is None:
-        return {}
+def specs_of_others(
+    job: Job, present: Sequence[str], *, constant: bool = False
+) -> dict[str, ColumnSpec]:
+    """Return the specification of each column that a job does not name: none is published.
+
+    With ``constant``, columns that may hold what does not change in a person are read all the same,
+    also those that the job drops.
+    """
     known = job.source_columns
-    return {name: ColumnSpec(Role.DROP) for name in present if name not in known}
+    specs = {name: ColumnSpec(Role.DROP) for name in present if name not in known}
+    if constant:
+        dropped = [*specs, *(name for name in job.with_role(Role.DROP) if name in present)]
+        read = ColumnSpec(Role.INSENSITIVE, ValueType.TEXT)
+        order = None if job.person is None else job.person.order
+        specs |= {name: read for name in dropped if may_be_constant(name) and name != order}
+    return specs
+
+
+def reading_notices(job: Job, data: Any, table: CodedTable) -> list[str]:
+    """Return what a publisher must know of how the source was read.
+
+    That is, columns that share a name in the file, and columns that the job does not name.
+    """
+    notices = []
+    from_file = job.source is not None and job.source.url is None and not job.source.in_catalog
+    suspect = False
+    if (data is None and from_file) or isinstance(data, str | Path):
+        source = source_of(job, data)
+        if source.is_text or source.resolved_format in ("excel", "ods"):
+            notices.append(renaming_notice(written_names(source), column_names(source)))
+            suspect = suspect_names(source)
+    unnamed = [name for name in table.left_out if name not in job.source_columns]
+    notices.append(unnamed_notice(unnamed, suspect=suspect))
+    return [notice for notice in notices if notice is not None]
 
 
 def source_of(
@@ -227,7 +270,9 @@ def source_of(
 ) -> Source:
     """The source that a job reads; a given path replaces the job's own, and options its options."""
     if path is not None:
-        given = {} if job.source is None else job.source.model_dump(exclude=set(PLACES))
+        given: dict[str, Any] = {}
+        if job.source is not None:
+            given = job.source.model_dump(exclude=set(PLACES), exclude_unset=True)
         return Source.of_file(Path(path), **{**given, **(options or {})})
     if job.source is None:
         raise InputError("The job has no source and no data was given. Add 'source: {path: …}'.")
@@ -239,10 +284,10 @@ def source_of(
 def require_columns(
     present: Sequence[str], named: Collection[str], place: str, source: Source | None = None
 ) -> None:
-    """Raise unless a table, such as that of a source, has exactly the columns that a job names."""
+    """Raise unless a table, such as that of a source, has all columns that a job names."""
     if set(present) == set(named):
         return
-    suspect = source is not None and source.is_text and suspect_header(source)
+    suspect = source is not None and suspect_names(source)
     raise JobError(check_columns(present, named, suspect=suspect), place)
 
 

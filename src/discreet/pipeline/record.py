@@ -16,7 +16,7 @@ from discreet.io.atomic import hash_of_folder
 from discreet.job.model import Job
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Bucketized, Counterfeits, Generalized, Outcome, Task
-from discreet.releases.kinds.bucketized.tables import PEOPLE
+from discreet.releases.kinds.bucketized import PEOPLE
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import order_by_class
@@ -219,15 +219,23 @@ def require_current(draft: Draft, ledger: Ledger) -> None:
 
 @contextmanager
 def announced(
-    draft: Draft | None, ledger: Ledger | None, partial: Path, place: Path
+    draft: Draft | None,
+    ledger: Ledger | None,
+    partial: Path,
+    place: Path,
+    accepted_risk: str | None = None,
 ) -> Iterator[None]:
-    """Announce a release to the ledger; settle it after the block, which moves the folder."""
+    """Announce a release to the ledger; settle it after the block, which moves the folder.
+
+    ``accepted_risk`` is the reason for which its risk was accepted, where it needed one.
+    """
     if draft is None or ledger is None:
         yield
         return
     require_current(draft, ledger)
     ledger.require_new_place(place)
     entry = replace(draft.entry, folder=str(place.absolute()), folder_hash=hash_of_folder(partial))
+    entry = entry.accepting(accepted_risk)
     entry = ledger.announce(entry, draft.contents)
     try:
         yield

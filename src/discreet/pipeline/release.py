@@ -19,11 +19,13 @@ from discreet.methods.base import Progress, Task, no_progress
 from discreet.pipeline.engine import FormedTables, Reading
 from discreet.pipeline.record import Draft
 from discreet.pipeline.run_state import timing
+from discreet.regular_files import path_of
 from discreet.releases.audit.audit import Audit
 from discreet.releases.explanation import explain, explain_privately
 from discreet.releases.group_summary import Picture
 from discreet.releases.manifest import Manifest
 from discreet.result import Result
+from discreet.statements import Statement, speaking
 from discreet.table.coded_table import CodedTable
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from discreet.report.pieces import Page
     from discreet.report.review import Review
     from discreet.report.risk_verdict import RiskVerdict
+
+ATTACK_SECONDS = 60.0  # time limit of the attacks that the verdict rests on, unless one is given
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +103,11 @@ class Release(Result):
         self.proof = replace(proof, manifest=manifest.model_copy(deep=True))
         found = [promise.model_dump(mode="json") for promise in proof.audit.promises]
         self.private["promises"] = found
+        if proof.audit.series_warnings:
+            self.private["series"] = list(proof.audit.series_warnings)
+        persons = proof.audit.persons_singled_out
+        if persons is not None:
+            self.private["singling_out"] = persons.model_dump(mode="json", exclude_none=True)
         if proof.utility is not None:
             self.private["utility"] = proof.utility
 
@@ -132,20 +141,23 @@ class Release(Result):
         progress: Progress = no_progress,
         ledger: Ledger | None = None,
         sign: SigningKey | str | Path | None = None,
-        attack: float | None = None,
+        attack: float | None = ATTACK_SECONDS,
+        accept_risk: str | None = None,
     ) -> Path:
         """Write the release folder: tables, audit of the written files, manifest, report.
 
         ``format`` is ``csv``, but for a release that Spark made ``parquet``, unless it is given.
         With a ledger the release is recorded in the same step in which it appears; an open one may
         be given, whose lock the caller holds. ``sign`` is the private key that signs the
-        manifest. ``attack`` is the time limit, in seconds, of attacks for the private report.
+        manifest. ``attack`` is the time limit, in seconds, of the attacks that the verdict rests
+        on; None tries no attacker. Raises ``RiskError`` where the verdict is *Do not publish*,
+        unless ``accept_risk`` gives a reason, which is recorded.
         """
         from discreet.pipeline.run import save_release
 
         return save_release(
-            self, Path(path), format=format, force=force, report=report, progress=progress,
-            ledger=ledger, sign=sign, attack=attack,
+            self, path_of(path, "The output"), format=format, force=force, report=report,
+            progress=progress, ledger=ledger, sign=sign, attack=attack, accept_risk=accept_risk,
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -158,8 +170,9 @@ class Release(Result):
 
         It is in the language of the job's output, unless another one is named.
         """
-        write_private(Path(path), self.private_page(language).html())
-        return Path(path)
+        path = path_of(path, "The page")
+        write_private(path, self.private_page(language).html())
+        return path
 
     def _page(self) -> Page:
         return self.private_page()
@@ -175,7 +188,6 @@ class Release(Result):
 
     def private_page(self, language: str | None = None) -> Page:
         """Return the publisher's page, with facts that the release must not contain."""
-        from discreet.report.languages.translation import speaking
         from discreet.report.pages.signing_page import signing_page
 
         with speaking(language or self.job.output.language):
@@ -194,7 +206,7 @@ class Release(Result):
 
         if self.review is not None:
             return self.review
-        why = "" if self.attacks is not None else "No attacker was tried: see 'dc.attack'."
+        why = "" if self.attacks is not None else Statement("not-attacked.see-attack")
         return Review(self.attacks, why)
 
     def __str__(self) -> str:

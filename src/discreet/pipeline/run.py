@@ -1,11 +1,11 @@
 """The main job on one page, for the command line, for Python and for every engine:
 
     read → prepare → run the method → form tables → write → read back → audit → measure →
-    attack (if asked) → explain → put in place → record
+    explain → attack → decide → put in place → record
 
 ``make_release`` goes as far as the formed tables, ``prove_release`` audits, measures and attacks
-them as they are read back, ``save_release`` writes files and proves them. A release that fails
-never appears.
+them as they are read back, ``save_release`` writes files and proves them. A release that fails, or
+whose verdict is *Do not publish*, never appears.
 """
 
 from __future__ import annotations
@@ -20,20 +20,23 @@ from discreet.io.signatures import SigningKey
 from discreet.io.writing import OutputFormat, require_format
 from discreet.job.model import Job
 from discreet.job.protected_values import advising_to_spare, protected_alike
+from discreet.job.value_spellings import spelling_warnings
 from discreet.methods.base import Progress, no_progress
+from discreet.pipeline.decide import clear_refused, decide, require_reason
 from discreet.pipeline.engine import Engine, Reading
 from discreet.pipeline.explain import write_explanation, write_private_files
 from discreet.pipeline.manifest_draft import draft_manifest
 from discreet.pipeline.one_machine import OneMachine
 from discreet.pipeline.prepare import prepare_task, require_publishable
 from discreet.pipeline.prove import audit_reading, hashing
+from discreet.pipeline.read import reading_notices
 from discreet.pipeline.record import (
     announced,
     ledger_for_writing,
     locked_ledger,
     require_ledger,
 )
-from discreet.pipeline.release import Proof, Release
+from discreet.pipeline.release import ATTACK_SECONDS, Proof, Release
 from discreet.pipeline.run_state import RunState
 from discreet.pipeline.verify import review_release, verify_attacks
 from discreet.releases.manifest import Manifest
@@ -50,6 +53,7 @@ class Saving(TypedDict, total=False):
     report: bool
     sign: SigningKey | str | Path | None
     attack: float | None
+    accept_risk: str | None
 
 
 def make_release(
@@ -77,8 +81,13 @@ def make_release(
     draft = engine.draft(job, ledger, tables, outcome)  # people and groups, for the ledger
     private = run.private(engine, source, tables, draft)
     manifest = draft_manifest(job, tables)
+    manifest.recorded = None if draft is None else True
     stricter = protected_alike(job, manifest)
     private |= {"stricter": stricter} if stricter else {}
+    notices = reading_notices(job, data, source.table)
+    private |= {"notices": notices} if notices else {}
+    spellings = list(spelling_warnings(task.table))
+    private |= {"spellings": spellings} if spellings else {}
     return Release(manifest, tables, job, private, draft)
 
 
@@ -106,14 +115,19 @@ def save_release(
     progress: Progress = no_progress,
     ledger: Ledger | None = None,
     sign: SigningKey | str | Path | None = None,
-    attack: float | None = None,
+    attack: float | None = ATTACK_SECONDS,
+    accept_risk: str | None = None,
     forget: bool = False,
+    held: bool = False,
 ) -> Path:
     """Write a release beside its place, prove the written files, and put it in place.
 
-    ``attack`` is the time limit, in seconds, of attacks for the report; None for no attack.
-    ``forget`` frees the memory of the tables once they are written.
+    ``attack`` is the time limit, in seconds, of the attacks that the verdict rests on; None for no
+    attack. ``accept_risk`` is the reason to publish a release whose verdict is *Do not publish*,
+    which otherwise never appears. ``forget`` frees the memory of the tables once they are written.
+    ``held`` says that the place is private, and that the release leaves it only with a reason.
     """
+    reason = require_reason(accept_risk)
     key = sign if sign is None or isinstance(sign, SigningKey) else SigningKey.load(sign)
     tables, manifest = release.formed, release.manifest.model_copy(deep=True)
     with locked_ledger(release.draft, ledger, path) as ledger, release.timed("save"):
@@ -121,7 +135,7 @@ def save_release(
         @contextmanager
         def taking_place(partial: Path) -> Iterator[None]:  # put in place, and record
             by_url = tables.writing_by_url(release.job, manifest, force)
-            with by_url, announced(release.draft, ledger, partial, path):
+            with by_url, announced(release.draft, ledger, partial, path, accepted):
                 yield
 
         with release_place(path, force=force, moving=taking_place) as folder:
@@ -136,11 +150,12 @@ def save_release(
                 proof = proof or _prove(release, manifest, reading, progress, ledger)
             language = release.job.output.language
             write_explanation(folder, manifest, proof.audit.picture, report, key, language)
-            if report:
-                release.review = review_release(release, manifest, reading, attack, progress)
+            release.review = review_release(release, manifest, reading, attack, progress, report)
+            accepted = decide(release, manifest, proof, path, reason, report=report, held=held)
     reading.moved_to(path.absolute())
     release.adopt(proof, manifest)
     write_private_files(path, release, report)
+    clear_refused(path)
     return path
 
 
@@ -181,6 +196,7 @@ def publish_folder(
 ) -> Release:
     """Publish a job's table, or the one given, to a folder in one go."""
     require_format(saving.get("format"))
+    require_reason(saving.get("accept_risk"))
     with ledger_for_writing(job, path) as ledger:
         release = make_release(
             data, job, seed=seed, progress=progress, ledger=ledger, engine=engine

@@ -6,16 +6,23 @@ they were written, which must agree with the record that the ledger is about to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from discreet.attacks.series.correspondences import correspondence_problems, correspondences
-from discreet.attacks.series.series_view import JointFinding, Series, invariance, joint
+from discreet.attacks.series.series_view import (
+    Invariance,
+    JointFinding,
+    Series,
+    invariance,
+    joint,
+)
+from discreet.attacks.series.together import together
 from discreet.ledger.history import history_of, values_of
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.record import Contents
+from discreet.ledger.record import Contents, Entry, GroupSignatures
 from discreet.ledger.terms import (
     BCF_ANONYMITY,
     M_INVARIANCE,
@@ -27,8 +34,9 @@ from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.pipeline.engine import Reading
 from discreet.pipeline.record import Draft
 from discreet.releases.audit.audit import Audit
-from discreet.releases.kinds.bucketized.tables import PEOPLE, SENSITIVE, people_counted
+from discreet.releases.kinds.bucketized import PEOPLE, SENSITIVE, people_counted
 from discreet.requirements.republication import SeriesBcfAnonymity, SeriesRequirement
+from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable
 from discreet.table.published import GROUP
 
@@ -44,6 +52,7 @@ def with_series(
 ) -> Audit:
     """Return the audit of a new release with its guarantees about the series decided."""
     problems = series_problems(ledger, draft, reading, correlation)
+    warnings = series_warnings(ledger, draft)
     asked = [promise.to_requirement() for promise in audit.promises]
     k = max((one.k for one in asked if isinstance(one, SeriesBcfAnonymity)), default=None)
     if k is not None and draft.entry.parameters.get(BCF_ANONYMITY) != k:
@@ -54,7 +63,59 @@ def with_series(
         else promise
         for promise in audit.promises
     )
-    return replace(audit, promises=promises, problems=(*audit.problems, *problems))
+    return replace(
+        audit,
+        promises=promises,
+        problems=(*audit.problems, *problems),
+        series_warnings=tuple(warnings),
+    )
+
+
+def series_warnings(ledger: Ledger, draft: Draft) -> list[str]:
+    """Return what no guarantee covers where records are in earlier releases of the ledger too."""
+    entries = ledger.entries()
+    if not entries:
+        return []
+    contents = [*(ledger.contents(entry) for entry in entries), draft.contents]
+    covered = _guaranteed_attribute([*entries, draft.entry], contents)
+    returning = _returning(contents)
+    if not returning or set(draft.contents.signatures) == {covered}:
+        return []
+    warnings: list[str] = [Statement("series.uncovered-records", records=returning)]
+    for attribute, signatures in draft.contents.signatures.items():
+        series = None if attribute == covered else _series_of(contents, attribute, signatures)
+        if series is not None and series.releases > 1:
+            found = together(series, attribute, [np.inf] * series.releases)
+            warnings.append(found.sentence)
+    return warnings
+
+
+def _guaranteed_attribute(entries: Sequence[Entry], contents: Sequence[Contents]) -> str | None:
+    """Return the attribute of which some release guarantees something for the whole series."""
+    for entry, own in zip(entries, contents, strict=True):
+        if _guarantees(entry):
+            (attribute,) = own.signatures
+            return attribute
+    return None
+
+
+def _guarantees(entry: Entry) -> bool:
+    return entry.method in (M_INVARIANCE, RHO_DIFFERENT) or BCF_ANONYMITY in entry.parameters
+
+
+def _returning(contents: Sequence[Contents]) -> int:
+    """The people of the last release who are in an earlier one."""
+    *earlier, last = [one.people[one.group >= 0] for one in contents]
+    known = {tuple(person) for people in earlier for person in people.tolist()}
+    return sum(tuple(person) in known for person in last.tolist())
+
+
+def _series_of(contents: Sequence[Contents], attribute: str, signatures: GroupSignatures) -> Series:
+    """Return the series of one attribute: the releases that publish it."""
+    having = [one for one in contents if attribute in one.signatures]
+    values = list(signatures.values)
+    values += [value for value in values_of(having, attribute) if value not in values]
+    return Series.of_history(history_of(having, attribute, _NO_PEOPLE, values))
 
 
 def series_problems(
@@ -65,29 +126,20 @@ def series_problems(
 ) -> list[str]:
     """Return which guarantees of a series would not hold if a release joined it."""
     entries = [*ledger.entries(), draft.entry]
-    guaranteed = [
-        at
-        for at, one in enumerate(entries)
-        if one.method in (M_INVARIANCE, RHO_DIFFERENT) or BCF_ANONYMITY in one.parameters
-    ]
-    if not guaranteed:
+    if not any(_guarantees(entry) for entry in entries):
         return []
     ledger.require_sound()
     contents = [*(ledger.contents(entry) for entry in entries[:-1]), draft.contents]
-    (attribute,) = contents[guaranteed[0]].signatures
-    if attribute not in draft.contents.signatures:
+    attribute = _guaranteed_attribute(entries, contents)
+    if attribute is None or attribute not in draft.contents.signatures:
         return []  # the release does not publish the attribute of the series
     unlike = _unlike_tables(draft.contents, attribute, reading.tables)
     if unlike:
         return unlike
-    contents = [one for one in contents if attribute in one.signatures]
-    values = list(draft.contents.signatures[attribute].values)
-    values += [value for value in values_of(contents, attribute) if value not in values]
-    series = Series.of_history(history_of(contents, attribute, _NO_PEOPLE, values))
+    series = _series_of(contents, attribute, draft.contents.signatures[attribute])
     problems = []
     if any(entry.method == M_INVARIANCE for entry in entries):
-        partly = invariance(series).overlapping
-        problems += [overlap_problem(partly)] if partly else []
+        problems += invariance_problems(invariance(series))
     k = greatest_k([one.parameters for one in entries])
     if k is not None:
         problems += correspondence_problems(correspondences(series, k), k)
@@ -98,12 +150,10 @@ def series_problems(
     return problems
 
 
-def overlap_problem(people: int) -> str:
-    """Return the sentence about people whose signatures overlap."""
-    return (
-        f"m-invariance of the series: {people} records would be in groups of which only some "
-        "values are new"
-    )
+def invariance_problems(found: Invariance) -> list[str]:
+    """Return the sentences about people whose groups have different values, or counts of them."""
+    counted = {"series.partly-new": found.overlapping, "series.uneven": found.uneven}
+    return [Statement(id, records=records) for id, records in counted.items() if records]
 
 
 def belief_problems(found: JointFinding, rho: float) -> list[str]:

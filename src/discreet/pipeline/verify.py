@@ -25,20 +25,20 @@ from discreet.releases.analyst_errors import AnalystErrors, analyst_errors
 from discreet.releases.manifest import Manifest
 from discreet.releases.measure import read_utility
 from discreet.report.review import ColumnChange, Review, SampledRows
+from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.interrupts import interruptible
 from discreet.utility.reading import DIVERGENCE_ROWS
 
 if TYPE_CHECKING:
-    from discreet.attacks.inference.rows_at_risk import RowAtRisk
+    from discreet.attacks.base import RowAtRisk
     from discreet.attacks.run import AttackReport
     from discreet.knowledge.population import Population
 
 SAMPLED = 10  # rows that are shown before and after
 SHOWN_COLUMNS = 8
-NOT_ASKED = "No attacker was tried: the release was made without attacks."
+NOT_ASKED = Statement("not-attacked.not-asked")
 ATTACKED_HERE = 100_000  # rows of a release in parts that are brought to this machine
-IN_PARTS = "No attacker was tried: the release was made in parts, "
 
 
 def verify_attacks(
@@ -119,8 +119,12 @@ def review_release(
     reading: Reading,
     seconds: float | None,
     progress: Progress,
+    described: bool = True,
 ) -> Review:
-    """Attack a release within some seconds, or not at all, and describe it for its signer."""
+    """Attack a release within some seconds, or not at all, and describe it for its signer.
+
+    Without a report, a release is not described: the verdict needs its attacks alone.
+    """
     formed = release.formed
     facts = _provenance(release, manifest)
     if formed.in_parts:
@@ -130,6 +134,8 @@ def review_release(
     attacks = None
     if seconds is not None:
         attacks = _attacked(release, manifest, reading, seconds, progress)
+    if not described:
+        return Review(attacks, "" if attacks is not None else NOT_ASKED, facts=facts)
     return Review(
         attacks=attacks,
         not_attacked="" if attacks is not None else NOT_ASKED,
@@ -145,14 +151,10 @@ def review_release(
 def _too_much_in_parts(formed: FormedTables, manifest: Manifest) -> str | None:
     """Why a release in parts is not attacked on this machine; None where it is."""
     if manifest.keeps_rows and formed.source_rows() is None:
-        return f"{IN_PARTS}which do not say which published rows belong to the same person."
+        return Statement("not-attacked.unknown-persons")
     if manifest.source_rows <= ATTACKED_HERE:
         return None
-    return (
-        f"{IN_PARTS}and its {manifest.source_rows:,} rows are more than the {ATTACKED_HERE:,} that "
-        "are brought to one machine while it is published. Run 'discreet attack RELEASE "
-        "--original JOB' on a machine that holds them."
-    )
+    return Statement("not-attacked.large", rows=manifest.source_rows, most=ATTACKED_HERE)
 
 
 def _attacked(
@@ -223,14 +225,14 @@ def _columns(formed: FormedTables, reading: Reading) -> Iterator[ColumnChange]:
 
 def _provenance(release: Release, manifest: Manifest) -> dict[str, str]:
     job = release.job
-    facts = {"made by": f"discreet {__version__}"}
-    facts["date (UTC)"] = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
+    facts = {"made-by": f"discreet {__version__}"}
+    facts["date"] = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
     if job.source is not None and job.source.path is not None:
         facts["source"] = Path(job.source.path).name
     if "source_sha256" in release.private:
-        facts["source sha256"] = release.private["source_sha256"]
+        facts["source-sha256"] = release.private["source_sha256"]
     written = job.model_dump_json(exclude_none=True).encode()
-    facts["job sha256"] = hashlib.sha256(written).hexdigest()
+    facts["job-sha256"] = hashlib.sha256(written).hexdigest()
     facts["engine"] = str(release.private.get("engine", ""))
     return facts
 

@@ -2,27 +2,34 @@
 
 A view is made of published tables and of people's exact quasi-identifiers, which the attacker
 knows. The truth about the targets is in it too, and serves for nothing but to score beliefs.
-Each kind of release makes its own views (``kinds/<kind>/adversary_view.py``).
+
+Where quasi-identifiers are generalized, a person is in a group whose cells cover the person's
+values; several groups may. Where they are exact, the group is published beside them, and people who
+look alike may be in several groups, in each with the share of them who are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.hierarchies.coverage import Coverage
+from discreet.hierarchies.covering_classes import coverages_of, fitting_groups
 from discreet.methods.base import Task
-from discreet.releases.placement import Placement
-from discreet.table.classes import Classes
+from discreet.releases.worlds.placement import Placement, weigh
+from discreet.statements import Statement
+from discreet.table.classes import Classes, classes_of, group_codes
 from discreet.table.code_maps import recoded
-from discreet.table.coded_table import Column, Derives
+from discreet.table.coded_table import CodedTable, Column, Derives
 from discreet.table.counts import ClassCounts, count_classes
-from discreet.typing import Codes
+from discreet.typing import Codes, Ints
 
-EQUAL_ROWS = "sampled targets; every row that fits a target weighed equally"
+EQUAL_ROWS = Statement("figures.equal-rows")
+SAMPLED_KINDS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,3 +154,105 @@ def _placed(group_of_person: NDArray[np.int32], kind_of_person: NDArray[np.int32
     """The people who fit one group alone."""
     row = np.flatnonzero(group_of_person >= 0)
     return KnownMembers(row, group_of_person[row], kind_of_person[row], kind_of_person)
+
+
+def covering_view(
+    name: str,
+    classes: Classes,  # of the sensitive rows, by group
+    sensitive: Mapping[str, Column],
+    cells: CodedTable,  # the table with generalized quasi-identifiers
+    row_of_group: NDArray[np.int64],  # (groups,) a row of it with the group's cells
+    size: NDArray[np.int64],  # (groups,) its rows
+    levels: Mapping[str, int],
+    task: Task,
+    rng: np.random.Generator,
+) -> AdversaryView:
+    """Read the cells of each group with every person's quasi-identifiers given."""
+    people = [task.table[column.name] for column in cells.quasi_identifiers]
+    kinds = classes_of(people, task.table.rows)
+    coverages = coverages_of(cells, people, task.hierarchies, levels)
+    of_group = [column.codes[row_of_group] for column in cells.quasi_identifiers]
+    values = [column.codes[kinds.first_row] for column in people]
+    fits = fitting_groups(coverages, values, of_group)
+    if fits is None:
+        placement, place = sampled_placement(coverages, values, of_group, size, rng)
+        return mixed_view(name, classes, sensitive, placement, place[kinds.class_of_row], task)
+    start, group = fits
+    if (np.diff(start) <= 1).all():
+        group_of_kind = np.full(kinds.count, -1, np.int32)
+        group_of_kind[np.diff(start) > 0] = group
+        return certain_view(name, classes, sensitive, group_of_kind, kinds.class_of_row)
+    placement = weigh(start, group, kinds.size, size, task.table.rows - cells.rows)
+    return mixed_view(name, classes, sensitive, placement, kinds.class_of_row, task)
+
+
+def view_of_classes(
+    name: str,
+    table: CodedTable,
+    task: Task,
+    levels: Mapping[str, int],
+    rng: np.random.Generator,
+) -> AdversaryView:
+    """Read one generalized table, whose classes of equal cells are the groups."""
+    classes = classes_of(table.quasi_identifiers, table.rows)
+    sensitive = {column.name: column for column in table.sensitive}
+    return covering_view(
+        name, classes, sensitive, table, classes.first_row, classes.size, levels, task, rng
+    )
+
+
+def sampled_placement(
+    coverages: Sequence[Coverage],
+    values: Sequence[Codes],  # by quasi-identifier: (kinds,)
+    cells: Sequence[Codes],  # by quasi-identifier: (groups,)
+    size: Ints,  # (groups,)
+    rng: np.random.Generator,
+) -> tuple[Placement, Codes]:
+    """Place some kinds of people, where too many fit too many groups: the place of each kind."""
+    kinds = len(values[0])
+    sample = rng.choice(kinds, min(SAMPLED_KINDS, kinds), replace=False)
+    few = fitting_groups(coverages, [value[sample] for value in values], cells)
+    if few is None:
+        few = np.zeros(len(sample) + 1, np.int64), np.zeros(0, np.int32)
+    start, group = few
+    place = np.repeat(np.arange(len(sample)), np.diff(start))
+    rows = np.bincount(place, size[group], len(sample))
+    place_of_kind = np.full(kinds, -1, np.int32)
+    place_of_kind[sample] = np.arange(len(sample), dtype=np.int32)
+    return Placement(start, group, size[group] / rows[place], EQUAL_ROWS), place_of_kind
+
+
+def exact_view(
+    name: str,
+    classes: Classes,  # of the sensitive rows, by group
+    sensitive: Mapping[str, Column],
+    people: CodedTable,
+    group_of_people: NDArray[np.int64],  # (people,) their group among the classes
+    task: Task,
+) -> AdversaryView:
+    """Read exact quasi-identifiers with their group, and the group's sensitive rows."""
+    quasi = people.quasi_identifiers
+    both = [np.concatenate([c.codes, recoded(c, task.table[c.name])]) for c in quasi]
+    total = people.rows + task.table.rows
+    kinds = group_codes(both, [c.cardinality + 1 for c in quasi], total)
+    of_people, of_person = np.split(kinds.class_of_row, [people.rows])
+    pairs = group_codes(
+        [of_people, group_of_people.astype(np.int32)], [kinds.count, classes.count], people.rows
+    )
+    kind, group = of_people[pairs.first_row], group_of_people[pairs.first_row]
+    order = np.argsort(kind, kind="stable")
+    start = np.searchsorted(kind[order], np.arange(kinds.count + 1))
+    alike = np.bincount(of_people, minlength=kinds.count)
+    weight = pairs.size[order] / alike[kind[order]]
+    placement = Placement(start, group[order].astype(np.int32), weight)
+    if (np.diff(start) <= 1).all():
+        group_of_kind = np.full(kinds.count, -1, np.int32)
+        group_of_kind[np.diff(start) > 0] = placement.group
+        return certain_view(name, classes, sensitive, group_of_kind, of_person)
+    first_person = np.zeros(kinds.count, np.int64)
+    first_person[of_person[::-1]] = np.arange(task.table.rows)[::-1]
+    members = KnownMembers(
+        first_person[of_people], group_of_people.astype(np.int32), of_people, of_person
+    )
+    mixed = mixed_view(name, classes, sensitive, placement, of_person, task)
+    return replace(mixed, members=members)

@@ -44,6 +44,14 @@ class AnalystErrors:
     shares: AnalystError | None
     means: AnalystError | None
 
+    @property
+    def no_better_than_unlinked(self) -> bool:
+        """Whether analysts gain nothing over two tables without any link, which have errors."""
+        found = [one for one in (self.counts, self.shares, self.means) if one is not None]
+        return any(one.unlinked > 0 for one in found) and all(
+            one.release >= one.unlinked for one in found
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The errors as plain data."""
         return {name: one for name, one in asdict(self).items() if one is not None}

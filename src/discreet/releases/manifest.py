@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, WrapValidator
 
 from discreet import __version__
-from discreet.errors import ReleaseError
+from discreet.errors import InputError, ReleaseError
+from discreet.forks import require_unforked
 from discreet.io.knowledge import KnowledgeColumns
 from discreet.methods.registry import AnyMethodEntry
+from discreet.regular_files import open_regular, path_of, read_whole
 from discreet.requirements.base import Requirement, Verdict
 from discreet.requirements.registry import REQUIREMENTS
+from discreet.statements import Statement
 from discreet.table.bitmaps import Bitmap
 from discreet.table.persons import CollapseRule, Keeping, Link, Scope
 from discreet.table.roles import Distance, Role, Unit, ValueType
@@ -75,6 +79,14 @@ class BitmapEntry(_Part):
         return Bitmap(attribute, self.separator, self.members, self.rest)
 
 
+def _kept_statement(value: Any, validate: Callable[[Any], str]) -> str:
+    """Return a statement as it is, for pydantic would make a plain string of it."""
+    return value if isinstance(value, Statement) else validate(value)
+
+
+Sentence = Annotated[str, WrapValidator(_kept_statement)]
+
+
 class Promise(_Part):
     """One requirement, whether it holds, and what was achieved."""
 
@@ -83,7 +95,7 @@ class Promise(_Part):
     holds: bool
     achieved: dict[str, float | None]
     by_attribute: dict[str, float | None] = Field(default_factory=dict)
-    unproved: str | None = None  # why an audit could not derive it, and what would help
+    unproved: Sentence | None = None  # why an audit could not derive it, and what would help
     # The attributes about which it excludes nothing: the original satisfies it as well; "" for the
     # sizes of groups. None where it excludes something about each.
     vacuous_for: list[str] | None = None
@@ -101,16 +113,18 @@ class Promise(_Part):
         )
 
     @property
-    def warning(self) -> str | None:
+    def warning(self) -> Statement | None:
         """What to say where it excludes nothing."""
         if self.vacuous_for is None:
             return None
         left_out = ("attribute", "attackers")
-        asked = ", ".join(f"{k} = {v}" for k, v in self.parameters.items() if k not in left_out)
-        named = " and ".join(f"'{name}'" for name in self.vacuous_for if name)
+        asked = [f"{k} = {v}" for k, v in self.parameters.items() if k not in left_out]
+        named = [name for name in self.vacuous_for if name]
         if not named:
-            return f"{self.requirement} ({asked}) excludes nothing: it protects no row."
-        return f"{self.requirement} ({asked}) excludes nothing: {named} is not protected by it."
+            return Statement("vacuous.rows", requirement=self.requirement, parameters=asked)
+        return Statement(
+            "vacuous", requirement=self.requirement, parameters=asked, attributes=named
+        )
 
     def to_requirement(self) -> Requirement:
         """The requirement that was promised."""
@@ -176,6 +190,51 @@ class Utility(_Part):
     tables: dict[str, TableUtility] | None = None
 
 
+Known = Literal["0", "1", "2", "all"]  # unchanged columns that an attacker knows
+
+
+class SinglingOut(_Part):
+    """How many persons are unique by published cells that an attacker may know.
+
+    A key is the cells of the quasi-identifiers together with some unchanged columns: none, the
+    worst one, the worst two, all. It follows from the published files alone.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    table: str
+    unit: Unit  # that is counted
+    counted: int
+    unchanged: int  # columns that are published as they are
+    exact_cells: bool  # whether quasi-identifiers are exact, so that being unique by them is usual
+    unique: dict[Known, int]
+    columns: dict[Known, list[str]] = Field(default_factory=dict)  # the worst one and two
+    alone: int | None = None  # unique by the worst column even without quasi-identifiers
+    most: dict[str, int] = Field(default_factory=dict)  # the worst columns, each by itself
+    # Where there are too many pairs: the persons drawn, and an upper bound of ``unique["2"]``.
+    drawn: int | None = None
+    at_most: int | None = None
+    group_known: dict[Known, int] | None = None  # by key, where groups have numbers: "0" and "all"
+
+    def share(self, known: Known) -> float:
+        """Return the share of persons who are unique; where it was estimated, its upper bound."""
+        count = self.unique[known]
+        if known == "2" and self.at_most is not None:
+            count = self.at_most
+        return count / max(self.counted, 1)
+
+    def singled_out(self, known: Known) -> float:
+        """Return the share of persons whom an attacker singles out, as the verdict counts it.
+
+        Where quasi-identifiers are exact: those whom only unchanged columns make unique.
+        """
+        return self.added(known) if self.exact_cells else self.share(known)
+
+    def added(self, known: Known) -> float:
+        """Return the share of persons whom only unchanged columns make unique."""
+        return self.share(known) - self.share("0")
+
+
 class PersonEntry(_Part):
     """What was done to the rows of a person before the method saw them.
 
@@ -226,6 +285,9 @@ class Manifest(_Part):
     coverage: dict[str, list[str]] = Field(default_factory=dict)
     readers: list[ReaderFinding] = Field(default_factory=list)  # of decomposed releases
     utility: Utility = Field(default_factory=Utility)
+    # Whether a ledger records the release: such a folder is never replaced.
+    recorded: Literal[True] | None = None
+    singling_out: SinglingOut | None = None
     report_sha256: str | None = None  # of the page beside it, where there is one
 
     @property
@@ -255,16 +317,20 @@ class Manifest(_Part):
     @classmethod
     def load(cls, folder: Path) -> Manifest:
         """Read the manifest of a release folder."""
+        require_unforked()
+        folder = path_of(folder, "The release")
         path = folder / FILE_NAME
         if not folder.is_dir():
             raise ReleaseError(f"{folder}: no such release folder. Check the path.")
-        if path.exists() and not path.is_file():  # a pipe would be waited for
-            raise ReleaseError(f"{path}: is not a regular file. Get the release again.")
         try:
-            written = path.read_bytes()
+            written = read_whole(path)
             read = json.loads(written, object_pairs_hook=_unique, parse_constant=_no_constant)
             _require_format(read, path)
             return cls.model_validate_json(written)
+        except ReleaseError:
+            raise
+        except InputError as error:
+            raise ReleaseError(f"{error} Get the release again.") from None
         except OSError as error:
             raise ReleaseError(
                 f"{path}: {error.strerror}. A release folder holds a {FILE_NAME}."
@@ -318,5 +384,5 @@ def _no_constant(name: str) -> Any:
 
 def sha256_of(path: Path) -> str:
     """The hash of a file."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

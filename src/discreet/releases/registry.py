@@ -6,7 +6,7 @@ A kind is imported when it is first asked for.
 from __future__ import annotations
 
 from discreet.errors import ReleaseError
-from discreet.methods.base import Outcome
+from discreet.methods.base import Generalized, Outcome, Projected
 from discreet.plugins import Registry
 from discreet.releases.kinds.base import Kind
 
@@ -15,13 +15,13 @@ KINDS: Registry[Kind] = Registry(
     "discreet.kinds",
     Kind,
     {
-        "generalized": "discreet.releases.kinds.generalized.kind:GeneralizedKind",
-        "bucketized": "discreet.releases.kinds.bucketized.kind:BucketizedKind",
+        "generalized": "discreet.releases.kinds.generalized:GeneralizedKind",
+        "bucketized": "discreet.releases.kinds.bucketized:BucketizedKind",
         "generalized-buckets": (
-            "discreet.releases.kinds.generalized_buckets.kind:GeneralizedBucketsKind"
+            "discreet.releases.kinds.generalized_buckets:GeneralizedBucketsKind"
         ),
-        "decomposed": "discreet.releases.kinds.decomposed.kind:DecomposedKind",
-        "projected": "discreet.releases.kinds.projected.kind:ProjectedKind",
+        "decomposed": "discreet.releases.kinds.decomposed:DecomposedKind",
+        "projected": "discreet.releases.kinds.projected:ProjectedKind",
     },
 )
 
@@ -34,6 +34,14 @@ def kind_of(name: str) -> Kind:
             "version of discreet, or need a plugin that is not installed."
         )
     return KINDS[name]()
+
+
+def suppressed_rows(outcome: Outcome) -> int:
+    """Return how many source rows an outcome publishes in no table."""
+    if isinstance(outcome, Projected):
+        return 0
+    group = outcome.class_of_row if isinstance(outcome, Generalized) else outcome.group_of_row
+    return int((group < 0).sum())
 
 
 def kind_of_outcome(outcome: Outcome) -> Kind:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from discreet.methods.codip.frontier import Frontier, FrontierStep
 from discreet.report.charts.result_charts import plan_chart
-from discreet.report.pieces import Page, Section, figures, table
+from discreet.report.pieces import Page, Section, exact, figures, label, labels, table
+from discreet.statements import Statement
 
-_HEAD = (
-    "tables", "association loss", "information exposure", "closest t", "better than one table",
-    "chosen t", "requirements", "attributes in one table",
+_HEAD = labels(
+    "tables", "association-loss", "information-exposure", "closest-t", "better-than-one-table",
+    "chosen-t", "requirements-met", "attributes-in-one-table",
 )  # fmt: skip
 
 
@@ -27,26 +28,28 @@ def frontier_text(frontier: Frontier) -> str:
 
 def frontier_page(frontier: Frontier) -> Page:
     """The frontier as a page: plot and table."""
-    rows = [_cells(step) for step in reversed(frontier.steps)]
+    rows = [
+        (*cells, plan if isinstance(plan, Statement) else exact(plan))
+        for *cells, plan in map(_cells, reversed(frontier.steps))
+    ]
     return Page(
-        kind="Projections",
-        subject=f"of {len(frontier.attributes)} sensitive attributes",
-        heading="Loss, exposure and closeness of several tables",
+        kind=label("projections"),
+        subject=label("of-sensitive-attributes", count=len(frontier.attributes)),
+        heading=Statement("headline.projections"),
         tone="",
         lede=(_nodes(frontier) if frontier.nodes else "",),
         cards=(),
         sections=[
-            Section("The frontier", figures([plan_chart(frontier)]), "Plot"),
-            Section("Every number of tables", table(_HEAD, rows, range(1, 6)), "Table"),
+            Section(label("the-frontier"), figures([plan_chart(frontier)]), label("plot")),
+            Section(
+                label("every-number-of-tables"), table(_HEAD, rows, range(1, 6)), label("the-table")
+            ),
         ],
     )
 
 
-def _nodes(frontier: Frontier) -> str:
-    return (
-        f"{frontier.nodes_valid} of {frontier.nodes} recodings meet the requirements on sizes "
-        "and the ceiling."
-    )
+def _nodes(frontier: Frontier) -> Statement:
+    return Statement("projections.nodes", valid=frontier.nodes_valid, nodes=frontier.nodes)
 
 
 def _cells(step: FrontierStep) -> tuple[str, ...]:
@@ -58,6 +61,6 @@ def _cells(step: FrontierStep) -> tuple[str, ...]:
         "–" if step.closeness is None else f"{step.closeness:.4f}",
         "–" if step.improvement is None else f"{step.improvement:.1%}",
         "–" if step.chosen_closeness is None else f"{step.chosen_closeness:.4f}",
-        "met" if step.feasible else "not met",
-        " | ".join(together) or "none",
+        label("met" if step.feasible else "not-met"),
+        " | ".join(together) or label("none"),
     )

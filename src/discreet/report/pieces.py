@@ -1,35 +1,87 @@
-"""The pieces that every page is made of. Text is escaped unless it is already ``Html``."""
+"""The pieces that every page is made of. Text is escaped unless it is already ``Markup``.
+
+A statement is written in the language of the page. Any other text with words is English, and marked
+so on a page in another language; names and cells go through ``exact``.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
-from html import escape
 from importlib.resources import files
 from typing import Any, Literal
+
+from markupsafe import Markup, escape
 
 from discreet import __version__
 from discreet.report.charts.chart import Chart
 from discreet.report.charts.svg import draw, legend
-from discreet.report.languages.translation import (
+from discreet.statements import (
+    ENGLISH,
+    LANGUAGES,
     Language,
-    needs_translation,
-    numbers,
+    Statement,
+    in_language,
     speaking,
     spoken,
-    translated,
+    with_numbers,
 )
 
 Tone = Literal["", "good", "warn", "bad"]
 # Says to the browser what is true anyway: no script, nothing from anywhere.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_LETTERS = re.compile(r"[^\W\d_]{2}")
 
 
-class Html(str):
-    """Text that is HTML already."""
+def label(id: str, /, **parameters: Any) -> Statement:
+    """Return a text of pages, such as a heading."""
+    return Statement(f"page.{id}", **parameters)
 
-    __slots__ = ()
+
+def labels(*ids: str) -> tuple[Statement, ...]:
+    """Return texts of pages, such as the head of a table."""
+    return tuple(label(id) for id in ids)
+
+
+def text(content: str) -> Markup:
+    """Return text as HTML, in the language of the page; other sentences are marked as English."""
+    if isinstance(content, Markup):
+        return content
+    if isinstance(content, Statement):
+        return escape(in_language(content))
+    if not _LETTERS.search(content):
+        return escape(with_numbers(content))
+    return escape(content) if spoken() == ENGLISH else tag("span", escape(content), lang="en")
+
+
+def exact(name: str) -> Markup:
+    """Return a name or a cell, which is never translated."""
+    return escape(name)
+
+
+def figures_line(line: str) -> Markup:
+    """Return figures with their names, such as ``alpha = 0.5``, in the form of the page."""
+    return escape(with_numbers(line))
+
+
+def joined(parts: Iterable[str]) -> Markup:
+    """Return HTML from pieces of it."""
+    return Markup("").join(text(part) for part in parts)
+
+
+def tag(name: str, *content: str, **attributes: object) -> Markup:
+    """Return an element; attributes without a text are left out."""
+    pairs = ((key.rstrip("_").replace("_", "-"), str(value)) for key, value in attributes.items())
+    opened = "".join(f" {key}='{escape(value)}'" for key, value in pairs if value)
+    return Markup(f"<{name}{opened}>{joined(content)}</{name}>")
+
+
+def phrase(id: str, /, **parts: Markup) -> Markup:
+    """Return a text of pages with HTML in its places."""
+    places = label(id, **{name: f"{{{name}}}" for name in parts})
+    return escape(in_language(places)).format(**parts)
 
 
 @dataclass(frozen=True)
@@ -43,13 +95,24 @@ class Card:
     note: str = ""
     tone: Tone = ""
 
+    def html(self) -> Markup:
+        return tag(
+            "div",
+            tag("dt", self.name),
+            tag("dd", self.shown, class_="value"),
+            tag("dd", self.note, class_="note") if self.note else "",
+            class_=f"card {self.tone}",
+            data_figure=self.key,
+            data_value=self.value,
+        )
+
 
 @dataclass(frozen=True)
 class Section:
     """A part of a page with a heading."""
 
     title: str
-    body: Html
+    body: Markup
     short: str = ""  # its name in the list of contents, which has only sections with one
     detail: bool = False  # behind the summary, and behind the lines to sign
 
@@ -57,10 +120,9 @@ class Section:
     def anchor(self) -> str:
         return self.short.lower().replace(" ", "-")
 
-    def html(self) -> Html:
-        anchor = f" id='{escape(self.anchor)}'" if self.short else ""
-        kind = " class='detail'" if self.detail else ""
-        return Html(f"<section{anchor}{kind}><h2>{text(self.title)}</h2>{self.body}</section>")
+    def html(self) -> Markup:
+        kind = "detail" if self.detail else ""
+        return tag("section", tag("h2", self.title), self.body, id=self.anchor, class_=kind)
 
 
 @dataclass(frozen=True)
@@ -83,45 +145,52 @@ class Page:
             return self._html()
 
     def _html(self) -> str:
-        links = [one for one in self.sections if one.short]
-        contents = "".join(f"<a href='#{one.anchor}'>{text(one.short)}</a>" for one in links)
-        signed = ("Name", "Date", "Function", "Signature")
-        sign = "".join(f"<span>{text(name)}</span>" for name in signed)
-        titled = f"{translated(self.kind) or self.kind}: {translated(self.heading) or self.heading}"
-        listed = escape(translated("Contents") or "Contents")
-        made = f"Made by discreet {__version__}. This file has no script and uses no network."
+        title = escape(f"{in_language(self.kind)}: {in_language(self.heading)}")
+        links = [
+            tag("a", section.short, href=f"#{section.anchor}")
+            for section in self.sections
+            if section.short
+        ]
+        contents = tag("nav", *links, aria_label=in_language(label("contents")))
+        signed = labels("name", "date", "function", "signature") if self.to_sign else ()
+        main = [
+            *(section.html() for section in self.sections if not section.detail),
+            tag("div", *(tag("span", line) for line in signed), class_="sign") if signed else "",
+            *(section.html() for section in self.sections if section.detail),
+        ]
         return (
             f"<!doctype html>\n<html lang='{self.language}'><head><meta charset='utf-8'>"
             "<meta name='viewport' content='width=device-width, initial-scale=1'>"
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
             "<meta name='color-scheme' content='light dark'>"
-            f"<link rel='icon' href='data:,'><title>{escape(titled)}</title>"
+            f"<link rel='icon' href='data:,'><title>{title}</title>"
             f"<style>{style()}</style></head><body class='discreet page'><div class='sheet'>"
-            f"<header>{self._head('h1')}{cards(self.cards)}"
-            f"<nav aria-label='{listed}'>{contents}</nav></header><main>"
-            f"{''.join(one.html() for one in self.sections if not one.detail)}"
-            + (f"<div class='sign'>{sign}</div>" if self.to_sign else "")
-            + f"{''.join(one.html() for one in self.sections if one.detail)}</main>"
-            + f"<footer>{text(made)}</footer></div></body></html>\n"
+            f"{tag('header', *self._head('h1'), contents)}{tag('main', *main)}"
+            f"{tag('footer', label('made-by', version=__version__))}</div></body></html>\n"
         )
 
     def fragment(self) -> str:
         """The same for a notebook, with its style and without what only a file needs."""
-        shown = [one for one in self.sections if one.short]
-        return (
-            f"<style>{style()}</style><div class='discreet notebook'>{self._head('h2')}"
-            f"{cards(self.cards)}{''.join(one.html() for one in shown)}</div>"
-        )
+        shown = [section.html() for section in self.sections if section.short]
+        body = tag("div", *self._head("h2"), *shown, class_="discreet notebook")
+        return f"<style>{style()}</style>{body}"
 
-    def _head(self, level: str) -> str:
+    def _head(self, level: str) -> list[Markup]:
         sign = {"good": "✓", "bad": "✗", "warn": "!"}.get(self.tone, "")
-        mark = f"<span class='mark {self.tone}' aria-hidden='true'>{sign}</span>" if sign else ""
-        lede = "".join(f"<p class='lede'>{text(one)}</p>" for one in self.lede if one)
-        return (
-            f"<p class='kicker'><b>discreet</b><span>{text(self.kind)}</span>"
-            f"<span>{text(self.subject)}</span></p><{level}>{mark}{text(self.heading)}</{level}>"
-            f"{lede}"
-        )
+        mark = tag("span", sign, class_=f"mark {self.tone}", aria_hidden="true") if sign else ""
+        subject = tag("span", self.subject)
+        return [
+            tag("p", tag("b", exact("discreet")), tag("span", self.kind), subject, class_="kicker"),
+            tag(level, mark, self.heading),
+            *(tag("p", sentence, class_="lede") for sentence in self.lede if sentence),
+            tag("dl", *(card.html() for card in self.cards), class_="cards"),
+        ]
+
+
+def language_of_page(page: str) -> Language:
+    """Return the language that a page names; English where it names none that is supported."""
+    stated = re.match(r"<!doctype html>\n<html lang='(\w+)'>", page)
+    return next((name for name in LANGUAGES if stated and name == stated[1]), ENGLISH)
 
 
 @cache
@@ -130,83 +199,35 @@ def style() -> str:
     return files("discreet.report").joinpath("style.css").read_text(encoding="utf-8")
 
 
-def text(given: str) -> Html:
-    """Text as HTML, in the language of the page; what has no translation is marked as English."""
-    if isinstance(given, Html):
-        return given
-    found = translated(given)
-    if found is None and needs_translation(given):
-        return Html(f"<span lang='en'>{escape(given)}</span>")
-    return Html(escape(given if found is None else found))
-
-
-def exact(given: str) -> Html:
-    """A name or a cell: never translated."""
-    return given if isinstance(given, Html) else Html(escape(given))
-
-
-def with_numbers(given: str) -> Html:
-    """Figures with their names, such as ``alpha = 0.5``: only numbers are in the page's form."""
-    return given if isinstance(given, Html) else Html(escape(numbers(given)))
-
-
-def phrase(template: str, **parts: Html) -> Html:
-    """A sentence with HTML in its places, ``{q1}`` and so on."""
-    said = text(template)
-    for place, part in parts.items():
-        said = Html(said.replace(f"{{{place}}}", part))
-    return said
-
-
-def joined(parts: Iterable[str]) -> Html:
-    """HTML from pieces of it."""
-    return Html("".join(text(part) for part in parts))
-
-
-def cards(shown: Sequence[Card]) -> Html:
-    """Headline figures."""
-    items = "".join(
-        f"<div class='card {card.tone}' data-figure='{escape(card.key)}' "
-        f"data-value='{escape(str(card.value))}'><dt>{text(card.name)}</dt>"
-        f"<dd class='value'>{text(card.shown)}</dd>"
-        + (f"<dd class='note'>{text(card.note)}</dd>" if card.note else "")
-        + "</div>"
-        for card in shown
-    )
-    return Html(f"<dl class='cards'>{items}</dl>")
-
-
-def paragraph(said: str, tone: str = "") -> Html:
+def paragraph(sentence: str, tone: str = "") -> Markup:
     """One paragraph."""
-    return Html(f"<p class='{tone}'>{text(said)}</p>" if tone else f"<p>{text(said)}</p>")
+    return tag("p", sentence, class_=tone)
 
 
-def sentences(said: Iterable[str]) -> Html:
+def sentences(listed: Iterable[str]) -> Markup:
     """A list of sentences."""
-    items = "".join(f"<li>{text(one)}</li>" for one in said)
-    return Html(f"<ul class='sentences'>{items}</ul>" if items else "")
+    items = [tag("li", sentence) for sentence in listed]
+    return tag("ul", *items, class_="sentences") if items else Markup("")
 
 
-def explained(name: str, meaning: str) -> Html:
+def explained(name: str, meaning: str) -> Markup:
     """A name with what it means below it."""
-    return joined(
-        [Html("<strong>"), name, Html("</strong><br><span class='soft'>"), meaning, Html("</span>")]
-    )
+    return joined([tag("strong", name), Markup("<br>"), tag("span", meaning, class_="soft")])
 
 
-def badge(word: str, tone: Tone = "") -> Html:
+def badge(word: str, tone: Tone = "") -> Markup:
     """A verdict."""
-    return Html(f"<span class='badge {tone}'>{text(word)}</span>")
+    return tag("span", word, class_=f"badge {tone}")
 
 
-def code(written: str) -> Html:
+def code(written: str) -> Markup:
     """A block of code."""
-    return Html(f"<pre><code>{exact(written)}</code></pre>")
+    return tag("pre", tag("code", exact(written)))
 
 
-def subheading(title: str) -> Html:
+def subheading(title: str) -> Markup:
     """A heading within a section."""
-    return Html(f"<h3>{text(title)}</h3>")
+    return tag("h3", title)
 
 
 def table(
@@ -214,73 +235,47 @@ def table(
     rows: Iterable[Sequence[str]],
     numbers: Collection[int] = (),
     short: Collection[int] = (),
-) -> Html:
+) -> Markup:
     """A table; ``numbers`` are the columns set to the right, ``short`` those kept on a line."""
 
-    def tone(place: int) -> str:
-        return " class='number'" if place in numbers else " class='short'" * (place in short)
+    def cells(name: str, row: Sequence[str], **attributes: str) -> Markup:
+        tones = ("number" if i in numbers else "short" * (i in short) for i in range(len(row)))
+        pairs = zip(row, tones, strict=True)
+        return tag("tr", *(tag(name, cell, class_=tone, **attributes) for cell, tone in pairs))
 
-    top = "".join(f"<th{tone(i)} scope='col'>{text(name)}</th>" for i, name in enumerate(head))
-    body = "".join(
-        "<tr>" + "".join(f"<td{tone(i)}>{text(cell)}</td>" for i, cell in enumerate(row)) + "</tr>"
-        for row in rows
-    )
-    whole = f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
-    return Html(f"<div class='scroll'><table>{whole}</table></div>")
+    top = tag("thead", cells("th", head, scope="col"))
+    body = tag("tbody", *(cells("td", row) for row in rows))
+    return tag("div", tag("table", top, body), class_="scroll")
 
 
-def folded(title: str, body: str) -> Html:
+def facts_table(facts: Iterable[tuple[str, Any]]) -> Markup:
+    """A table of names and any figures of a manifest."""
+    rows = [(exact(name.replace("_", " ")), figures_line(inline(fact))) for name, fact in facts]
+    return table(("", ""), rows) if rows else Markup("")
+
+
+def folded(title: str, body: str) -> Markup:
     """Something that is shown when asked for."""
-    return Html(f"<details><summary>{text(title)}</summary>{text(body)}</details>")
+    return tag("details", tag("summary", title), body)
 
 
-def figures(charts: Iterable[Chart | None], beside: str = "") -> Html:
+def figures(charts: Iterable[Chart | None], beside: str = "") -> Markup:
     """Charts beside each other, each with its figures as a table below; then something else."""
-    drawn = "".join(_figure(chart) for chart in charts if chart is not None)
-    last = f"<div>{text(beside)}</div>" if beside else ""
-    return Html(f"<div class='charts'>{drawn}{last}</div>" if drawn or last else "")
+    drawn = [_figure(chart) for chart in charts if chart is not None]
+    drawn += [tag("div", beside)] if beside else []
+    return tag("div", *drawn, class_="charts") if drawn else Markup("")
 
 
-def _figure(chart: Chart) -> str:
-    rows = [(exact(_lane(chart, lane)), *cells) for lane, *cells in chart.table]
-    shown = _translated_chart(chart)
-    return (
-        f"<figure data-chart='{escape(chart.name)}'><figcaption><b>{text(chart.title)}</b>"
-        f"<span>{text(chart.note)}</span></figcaption>{legend(shown)}{draw(shown)}"
-        f"{folded('The figures', table(chart.head, rows, range(1, len(chart.head))))}</figure>"
+def _figure(chart: Chart) -> Markup:
+    rows = [(escape(chart.lane_text(lane)), *cells) for lane, *cells in chart.table]
+    return tag(
+        "figure",
+        tag("figcaption", tag("b", chart.title), tag("span", chart.note)),
+        Markup(legend(chart)),
+        Markup(draw(chart)),
+        folded(label("the-figures"), table(chart.head, rows, range(1, len(chart.head)))),
+        data_chart=chart.name,
     )
-
-
-def _translated_chart(chart: Chart) -> Chart:
-    """A chart with its words in the language of the page; names stay."""
-    return replace(
-        chart,
-        title=_word(chart.title),
-        note=_word(chart.note),
-        x=replace(chart.x, title=_word(chart.x.title)),
-        y=replace(chart.y, title=_word(chart.y.title)),
-        marks=tuple(
-            replace(mark, lane=_lane(chart, mark.lane), label=_word(mark.label))
-            for mark in chart.marks
-        ),
-        rules=tuple(
-            replace(
-                rule,
-                label=_word(rule.label),
-                lane=None if rule.lane is None else _lane(chart, rule.lane),
-            )
-            for rule in chart.rules
-        ),
-    )
-
-
-def _lane(chart: Chart, lane: str) -> str:
-    """A category: a range of numbers, a name, or an attack with an aim that has words."""
-    return numbers(lane) if chart.form == "columns" else translated(lane, "lane") or lane
-
-
-def _word(said: str) -> str:
-    return translated(said) or said
 
 
 def inline(value: Any) -> str:
@@ -293,9 +288,9 @@ def inline(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(f"[{inline(v)}]" if isinstance(v, list) else inline(v) for v in value)
     if isinstance(value, bool):
-        return _word("yes" if value else "no")
+        return in_language(label("yes" if value else "no"))
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     if isinstance(value, int):
         return f"{value:,}"
-    return _word("unbounded") if value is None else str(value)
+    return in_language(label("unbounded")) if value is None else str(value)

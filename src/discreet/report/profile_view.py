@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.job.table_profile import LinkProfile, Profile, SubsetRisk
+from discreet.statements import Statement
 from discreet.table.persons import PersonCounts
 
 SHOWN_SUBSETS = 3  # of each size, the riskiest
@@ -35,7 +36,7 @@ def _parts(profile: Profile) -> Iterator[RenderableType]:
     for warning in profile.warnings:
         yield Text(f"{warning}\n", style="yellow")
     if profile.proposals is not None:
-        yield Text("Roles are a proposal from names and values; correct them in the job file.\n")
+        yield Text(f"{Statement('profile.proposed-roles')}\n")
     if profile.risk is not None:
         yield _risk_sentence(profile, profile.risk)
         yield _subsets(profile)
@@ -54,15 +55,20 @@ def _parts(profile: Profile) -> Iterator[RenderableType]:
         yield from _links(links, profile.rows)
 
 
-def persons_sentence(profile: Profile, persons: PersonCounts) -> str:
+def persons_sentence(profile: Profile, persons: PersonCounts) -> Statement:
     """Return how many rows persons have, and how many persons are unique."""
-    listed = ", ".join(f"{rows}: {of:,}" for rows, of in persons.persons_by_rows.items())
-    alone = profile.unique_persons
-    unique = "" if alone is None else f" {alone:.1%} of the persons are unique by a row of theirs."
-    return (
-        f"{persons.rows:,} rows of {persons.persons:,} persons. Persons by number of rows: "
-        f"{listed}.{unique}"
+    counted = Statement(
+        "profile.persons",
+        rows=persons.rows,
+        persons=persons.persons,
+        by_rows=[
+            Statement("profile.persons-by-rows", rows=rows, persons=count)
+            for rows, count in persons.persons_by_rows.items()
+        ],
     )
+    if profile.unique_persons is None:
+        return counted
+    return Statement("profile.unique-persons", first=counted, share=profile.unique_persons)
 
 
 def _columns(profile: Profile) -> Table:

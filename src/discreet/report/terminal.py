@@ -20,16 +20,19 @@ from discreet.releases.explanation import (
     explain_privately,
     guarantee_line,
     people_of_rows,
+    persons_singled_out,
     readers,
     treatment,
     uncomputed,
     uncovered,
     warnings,
 )
-from discreet.releases.manifest import Manifest, Promise, ReaderFinding
+from discreet.releases.manifest import Manifest, Promise, ReaderFinding, SinglingOut
 from discreet.releases.measure import Utility
 from discreet.releases.registry import kind_of
+from discreet.releases.singling_out import singling_sentences
 from discreet.releases.weaknesses import known_weaknesses
+from discreet.statements import Statement
 from discreet.table.roles import Role, Unit
 from discreet.utility.figures import Measures
 
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from discreet.attacks.run import AttackReport
     from discreet.job.proposing.role_judgement import Proposal
     from discreet.job.table_profile import Profile
+    from discreet.report.risk_verdict import RiskVerdict
 
 RISKIEST = 3  # sets of quasi-identifiers that are shown
 NAMED = 8  # columns of a role that are named
@@ -62,24 +66,36 @@ def wrapped(lines: Iterable[str], width: int) -> list[str]:
     return result
 
 
-def published_lines(manifest: Manifest, private: Mapping[str, Any], place: Path) -> list[str]:
+def published_lines(
+    manifest: Manifest, private: Mapping[str, Any], place: Path, verdict: RiskVerdict
+) -> list[str]:
     """Return what the publisher must know about a release that was just written."""
     count = len(manifest.promises)
     kept = "1 guarantee holds" if count == 1 else f"all {count} guarantees hold"
-    verdict = kept if count else "NOTHING IS GUARANTEED: the job states no requirement"
+    proved = kept if count else "NOTHING IS GUARANTEED: the job states no requirement"
+    reason = private.get("accepted_risk")
+    accepted = [] if reason is None else [f"The risk was accepted: {reason}"]
     report = [
         f"Report: {place / REPORT}",
         f"Private report: {place.with_name(place.name + '.private.html')}",
     ]
     return [
+        *verdict.lines(),
+        *accepted,
         *warnings(manifest.promises),
-        *uncovered(manifest),
-        f"Published to {place}: {verdict}.",
+        *(line for line in uncovered(manifest) if line not in verdict.remarks),
+        *private.get("series", []),
+        *(f"WARNING: {sentence}" for sentence in private.get("spellings", [])),
+        f"Written to {place}: {proved}.",
         _rows(manifest, people_of_rows(manifest, private)),
         *collapsed(manifest),
-        "",
+        *private.get("notices", []),
+        *_unique(
+            persons_singled_out(private) or manifest.singling_out,
+            judged=manifest.report_sha256 is not None,
+        ),
         *_guaranteed(manifest.promises, manifest.unit, manifest),
-        *_not_covered(manifest, manifest.readers),
+        *_not_covered(manifest, manifest.readers, in_full=False),
         *_figures(private.get("utility", {})),
         *(report if manifest.report_sha256 else ()),
     ]
@@ -92,6 +108,7 @@ def published_details(manifest: Manifest, private: Mapping[str, Any]) -> list[st
         "Details",
         *treatment(manifest),
         *readers(manifest),
+        *known_weaknesses(manifest),
         *explain_privately(manifest, private),
     ]
 
@@ -108,6 +125,7 @@ def audit_lines(found: Audit, manifest: Manifest, folder: Path) -> list[str]:
     if not found.problems:
         lines.append(f"Files, manifest and row counts agree; {compared}.")
     lines += [f"{BULLET}Problem: {problem}" for problem in found.problems]
+    lines += _unique(found.persons_singled_out or found.singling_out)
     lines += ["", *_guaranteed(found.promises, found.unit, manifest)]
     if found.ok:
         lines += _not_covered(manifest, found.readers)
@@ -128,13 +146,14 @@ def attack_lines(found: AttackReport) -> list[str]:
         else "BROKEN: an attack exceeds a guarantee of this release."
     )
     lines = [verdict, found.summary, *filter(None, [found.counted, found.drawn])]
+    lines += _unique(found.singling_out)
     if found.findings:
         lines += ["", *found.lines(), ""]
         lines.append(
             "newly certain: targets whose value is certain, and is not without the release; most, "
             "mean: belief in the true value; without: the same attacker's mean without the release."
         )
-    lines += [f"Left out: {name}: {why}." for name, why in found.omitted.items()]
+    lines += found.omissions
     lines.append(
         f"All {len(found.findings)} results and {len(found.inapplicable)} attacks that do not "
         "apply: --verbose. A page with plots: --page FILE."
@@ -247,10 +266,28 @@ def _guaranteed(promises: Sequence[Promise], unit: Unit, manifest: Manifest) -> 
     return lines + [f"{BULLET}{guarantee_line(promise, unit)}" for promise in promises]
 
 
-def _not_covered(manifest: Manifest, findings: Sequence[ReaderFinding]) -> list[str]:
-    found = [*certain_attackers(findings), *uncomputed(manifest, findings)]
-    found += known_weaknesses(manifest)
-    return ["Not covered", *(f"{BULLET}{one}" for one in found)] if found else []
+def _unique(found: SinglingOut | None, *, judged: bool = False) -> list[str]:
+    """Return how unique persons are; a verdict that follows says it itself, if any are.
+
+    Before a verdict, a release without unchanged columns has nothing to add to its guarantees.
+    """
+    if found is None or (judged and (found.singled_out("2") > 0 or not found.unchanged)):
+        return []
+    return singling_sentences(found)[: 1 if judged else 2]
+
+
+def _not_covered(
+    manifest: Manifest, findings: Sequence[ReaderFinding], *, in_full: bool = True
+) -> list[str]:
+    """Return what no guarantee covers; known weaknesses in full, or by their names in one line."""
+    lines = [*certain_attackers(findings), *uncomputed(manifest, findings)]
+    weaknesses = known_weaknesses(manifest)
+    if in_full:
+        lines += weaknesses
+    else:
+        names = (one.id.split(".")[1] if isinstance(one, Statement) else one for one in weaknesses)
+        lines.append(f"Known weaknesses (--verbose explains them): {', '.join(names)}.")
+    return ["Not covered", *(f"{BULLET}{line}" for line in lines)] if lines else []
 
 
 def _conclusion(found: Audit) -> str:
@@ -258,6 +295,10 @@ def _conclusion(found: Audit) -> str:
         return "the release does NOT keep its guarantees."
     if not found.promises:
         return "the release guarantees nothing."
+    if not found.unproved and found.remarks:
+        count = len(found.remarks)
+        checks = "1 check" if count == 1 else f"{count} checks"
+        return f"every guarantee holds; {checks} could not be made (see 'Not checked')."
     if not found.unproved:
         return "every guarantee holds."
     if len(found.unproved) == len(found.promises):

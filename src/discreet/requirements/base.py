@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from inspect import signature
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -21,10 +22,11 @@ from discreet.by_name import Named
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.links import Links
 from discreet.requirements.attackers.attacker import Attacker, KeySets
+from discreet.statements import Statement, stating
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.person_counts import PersonBasis
-from discreet.table.roles import Distance, Role
+from discreet.table.roles import Distance, Role, Unit
 from discreet.typing import Floats
 
 TOLERANCE = 1e-9  # for figures that are sums of logarithms or of shares; counts compare exactly
@@ -113,9 +115,6 @@ class Requirement(Named):
     absorbing: ClassVar[bool] = False
     # Whether classes are compared with all counted classes together, not judged on their own.
     against_table: ClassVar[bool] = False
-    # Whether methods form groups by it. Otherwise groups are formed without a look at sensitive
-    # values, and judged once they are there.
-    guides_groups: ClassVar[bool] = True
     # Whether it is judged on the items of sets, not on classes.
     judged_on_items: ClassVar[bool] = False
     # What is counted where persons have several rows; None where it cannot be judged on persons.
@@ -141,7 +140,7 @@ class Requirement(Named):
     @property
     def judged_for_attackers(self) -> bool:
         """Whether it can be judged on groups of rows with the same cells in some columns."""
-        return self.guides_groups and not (self.needs_population or self.needs_weights)
+        return not (self.needs_population or self.needs_weights)
 
     def for_attackers(self, attackers: Mapping[str, Attacker]) -> Self:
         """The same for the attackers of a job, unless it has its own."""
@@ -149,12 +148,17 @@ class Requirement(Named):
             return self
         return self.model_copy(update={"attackers": dict(attackers)})
 
-    def stated(self) -> str:
-        """The promise in plain English, with the attackers that it holds for."""
+    def stated(self, unit: Unit = Unit.PERSON) -> str:
+        """The promise about people or rows, with the attackers that it holds for."""
+        if "unit" in signature(self.sentence).parameters:
+            sentence = self.sentence(unit)
+        else:  # of a plugin that knows people alone
+            sentence = self.sentence()
+            sentence = sentence if unit is Unit.PERSON else stating("guarantee.rows", sentence)
         if not self.attackers:
-            return self.sentence()
-        known = "; ".join(f"{name} {one.sentence()}" for name, one in self.attackers.items())
-        return f"{self.sentence()} This holds for attackers of whom {known}."
+            return sentence
+        known = [attacker.statement(name) for name, attacker in self.attackers.items()]
+        return stating("guarantee.attackers", sentence, attackers=known)
 
     def shown_parameters(self) -> dict[str, Any]:
         """The parameters without values of sensitive attributes, which no message repeats."""
@@ -227,8 +231,11 @@ class Requirement(Named):
         return ()
 
     @abstractmethod
-    def sentence(self) -> str:
-        """The promise in plain English, for the person who signs it."""
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        """The promise about people or rows, for the person who signs it.
+
+        A statement, which pages write in their language, or plain English.
+        """
 
     @abstractmethod
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
@@ -320,14 +327,6 @@ class Requirement(Named):
         if self.absorbing:  # no part of a failing class passes
             return np.where(self.passes(counts, domains), 0.0, counts.size)
         return np.zeros(counts.classes)
-
-    def best_feasible(self, whole: ClassCounts, domains: Domains) -> dict[str, float]:
-        """The figures where the whole table is one class.
-
-        Because merging never makes the worst figure worse, no partition of the same rows into
-        classes does better; only leaving rows out might.
-        """
-        return self.check(whole, domains).achieved
 
     def judge_items(self, table: CodedTable) -> Verdict:
         """Judge the sets of a table; only where ``judged_on_items``."""
@@ -476,19 +475,19 @@ class AttributeRequirement(Requirement):
         return (self.attribute,) if isinstance(self.attribute, str) else self.attribute
 
     @property
-    def subject(self) -> str:
+    def subject(self) -> Statement:
         """What it covers, as a sentence writes it after "in every group"."""
         if not self.named:
-            return f"every {self.role} attribute"
-        listed = " and ".join(f"'{name}'" for name in self.named)
-        return listed if len(self.named) == 1 else f"each of {listed}"
+            return Statement(f"subject.every.{self.role}")
+        form = "subject.one" if len(self.named) == 1 else "subject.each"
+        return Statement(form, names=self.named)
 
     @property
-    def any_subject(self) -> str:
+    def any_subject(self) -> Statement:
         """The same after "no value of"."""
         if not self.named:
-            return f"any {self.role} attribute"
-        return " or ".join(f"'{name}'" for name in self.named)
+            return Statement(f"subject.any.{self.role}")
+        return Statement("subject.any", names=self.named)
 
     def problems(self, domains: Domains) -> list[str]:
         known = [name for name, domain in domains.items() if domain.role is self.role]
@@ -529,7 +528,12 @@ class AttributeRequirement(Requirement):
         ]
 
 
-VALUES_NAMED = ("non_sensitive", "disclosable", "not_ruled_out", "value", "nodes")
+def group_of_each(unit: Unit) -> Statement:
+    """The beginning of a sentence about each person's or each row's group."""
+    return Statement(f"group.{unit.plural}")
+
+
+VALUES_NAMED = ("non_sensitive", "disclosable", "not_ruled_out", "value")
 
 
 def _without_values(parameters: Mapping[str, Any]) -> dict[str, Any]:

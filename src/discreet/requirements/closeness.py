@@ -31,13 +31,20 @@ from pydantic import Field
 
 from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain, Domains
+from discreet.requirements.base import (
+    TOLERANCE,
+    AttributeRequirement,
+    Domain,
+    Domains,
+    group_of_each,
+)
 from discreet.requirements.covered_values import SparingRequirement
 from discreet.requirements.exact_ratios import by_class
+from discreet.statements import Statement
 from discreet.table.counts import ValueCounts
 from discreet.table.kernels.lists import stretches
 from discreet.table.person_counts import PersonBasis
-from discreet.table.roles import Distance
+from discreet.table.roles import Distance, Unit
 from discreet.typing import Codes, Floats, Ints
 
 
@@ -107,16 +114,10 @@ class TCloseness(SparingRequirement):
             return share + self.t / apart
         return super().kind_share_bound(share, domain, apart)
 
-    def sentence(self) -> str:
-        if self.non_sensitive:
-            return (
-                f"In each person's group, the sensitive values of {self.subject} exceed their"
-                f" distribution in the whole table by at most {self.t:.12g} (0 = not at all, 1 = as"
-                f" far as possible).{self.exempt}"
-            )
-        return (
-            f"In each person's group, the distribution of {self.subject} differs from that of the"
-            f" whole table by at most {self.t:.12g} (0 = the same, 1 = as far apart as possible)."
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        form = self.sparing_form("t-closeness")
+        return self.with_exempt(
+            Statement(form, group=group_of_each(unit), subject=self.subject, t=self.t)
         )
 
 

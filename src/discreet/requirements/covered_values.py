@@ -51,6 +51,7 @@ from discreet.requirements.base import (
     codes_of,
 )
 from discreet.requirements.exact_ratios import by_class
+from discreet.statements import stating
 from discreet.table.counts import ValueCounts
 from discreet.typing import Bools, Floats, Ints
 
@@ -106,17 +107,13 @@ class SparingRequirement(AttributeRequirement):
         shown = self.occurring(self.non_sensitive, values)
         return self.model_copy(update={"non_sensitive": shown})
 
-    @property
-    def sensitive_value(self) -> str:
-        """What it bounds, for a sentence."""
-        return "sensitive value" if self.non_sensitive else "value"
+    def sparing_form(self, id: str) -> str:
+        """The id of a statement about values, or of the same about sensitive values alone."""
+        return f"{id}.sensitive" if self.non_sensitive else id
 
-    @property
-    def exempt(self) -> str:
-        """The end of a sentence: which values are not covered."""
-        if not self.non_sensitive:
-            return ""
-        return " Values that the publisher declares non-sensitive may be disclosed."
+    def with_exempt(self, sentence: str) -> str:
+        """The sentence, with the values that it does not cover."""
+        return stating("guarantee.exempt", sentence) if self.non_sensitive else sentence
 
 
 def with_values(
@@ -204,11 +201,6 @@ class LevelledRequirement(SparingRequirement):
         if hierarchy is None or not isinstance(self.level, int):
             return True
         return self.level > hierarchy.height
-
-    @property
-    def place(self) -> str:
-        """Where kinds are defined, for a sentence."""
-        return f"(kinds: level {self.level} of its hierarchy)"
 
 
 def _levels(hierarchy: Hierarchy | None) -> str:

@@ -39,6 +39,7 @@ from discreet.requirements.base import (
     PublishedValues,
     Requirement,
     codes_of,
+    group_of_each,
 )
 from discreet.requirements.covered_values import (
     LevelledRequirement,
@@ -47,9 +48,11 @@ from discreet.requirements.covered_values import (
     with_values,
 )
 from discreet.requirements.exact_ratios import by_class, exact, scaled
+from discreet.statements import Statement, stating
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.kernels import kernel
 from discreet.table.person_counts import PersonBasis
+from discreet.table.roles import Unit
 from discreet.typing import Floats, Ints
 
 
@@ -101,16 +104,17 @@ class DistinctLDiversity(LevelledRequirement, Diversity):
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.l
 
-    def sentence(self) -> str:
-        where = " with a sensitive value" if self.non_sensitive else ""
-        if self.level is not None:
-            return (
-                f"In each person's group{where}, {self.subject} has values of at least {self.l}"
-                f" different {_plural('kind', self.l)} {self.place}.{self.exempt}"
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        kinds = {} if self.level is None else {"level": self.level}
+        form = "distinct-l-diversity.kinds" if kinds else "distinct-l-diversity"
+        return self.with_exempt(
+            Statement(
+                f"{form}.one" if self.l == 1 else form,
+                group=Statement(f"{self.sparing_form('group')}.{unit.plural}"),
+                subject=self.subject,
+                l=self.l,
+                **kinds,
             )
-        return (
-            f"In each person's group{where}, {self.subject} has at least {self.l}"
-            f" different {_plural('value', self.l)}.{self.exempt}"
         )
 
 
@@ -170,15 +174,10 @@ class EntropyLDiversity(SparingRequirement, Diversity):
             return self.of_sensitive(np.full(len(share), bound), domain)
         return np.full(len(share), _entropy_bound(self.l, len(share)))
 
-    def sentence(self) -> str:
-        if self.non_sensitive:
-            return (
-                f"In each person's group, the sensitive values of {self.subject} are on average at"
-                f" least as uncertain as {_number(self.l)} equally likely values.{self.exempt}"
-            )
-        return (
-            f"In each person's group, {self.subject} is at least as uncertain as"
-            f" {_number(self.l)} equally likely values."
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        form = self.sparing_form("entropy-l-diversity")
+        return self.with_exempt(
+            Statement(form, group=group_of_each(unit), subject=self.subject, l=self.l)
         )
 
 
@@ -251,20 +250,18 @@ class RecursiveClDiversity(Diversity):
         """Return c/(c + 1) for l ≥ 2: r1 < c·(the others' rest) ≤ c·(n − r1)."""
         return np.full(len(share), np.inf if self.l == 1 else self.c / (self.c + 1))
 
-    def sentence(self) -> str:
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
         if self.l == 1:
-            return f"Recursive diversity with l = 1 asks nothing of {self.subject}."
+            return Statement("recursive-cl-diversity.nothing", subject=self.subject)
         struck = self.l - 2
-        top = "" if struck == 1 else f"{struck} "
-        others = f", even without the {top}most frequent of those" if struck else ""
-        return (
-            f"In each person's group, {self._commonest} is less"
-            f" than {_number(self.c)} times as frequent as all other values together{others}."
-        )
+        form = f"{self._form}{('', '.without-one', '.without')[min(struck, 2)]}"
+        numbers = {"c": self.c, "struck": struck} if struck > 1 else {"c": self.c}
+        return Statement(form, group=group_of_each(unit), subject=self.subject, **numbers)
 
     @property
-    def _commonest(self) -> str:
-        return f"the most frequent value of {self.subject}"
+    def _form(self) -> str:
+        """The id of its statement where no value is ruled out."""
+        return "recursive-cl-diversity"
 
 
 class PdRecursiveClDiversity(RecursiveClDiversity):
@@ -313,8 +310,8 @@ class PdRecursiveClDiversity(RecursiveClDiversity):
         return with_values(self, "disclosable", self.disclosable, spared, sensitive)
 
     @property
-    def _commonest(self) -> str:
-        return f"of the values of {self.subject} that may not be disclosed the most frequent"
+    def _form(self) -> str:
+        return "pd-recursive-cl-diversity"
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
         """Return the same bound for every value that may not be disclosed."""
@@ -410,13 +407,11 @@ class NpdRecursiveClDiversity(Diversity):
             kept["not_ruled_out"] = self.occurring(self.not_ruled_out, values)
         return self.model_copy(update=kept)
 
-    def sentence(self) -> str:
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        positive = self.positive.sentence(unit)
         if not self.not_ruled_out:
-            return self.positive.sentence()
-        return (
-            f"{self.positive.sentence()} Every value that must not be ruled out makes up"
-            f" at least {_number(100 * self.c2)} % of each group."
-        )
+            return positive
+        return stating("npd-recursive-cl-diversity", positive, c2=self.c2)
 
 
 class PDiversity(LevelledRequirement, Diversity):
@@ -469,16 +464,16 @@ class PDiversity(LevelledRequirement, Diversity):
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
         return self.of_sensitive(np.full(len(share), 1 / self.l), domain)
 
-    def sentence(self) -> str:
-        if self.level is not None:
-            values = f"{self.sensitive_value}s"
-            return (
-                f"In each person's group, no kind of {values} of {self.any_subject} belongs to"
-                f" more than one person in {_number(self.l)} {self.place}.{self.exempt}"
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        kinds = {} if self.level is None else {"level": self.level}
+        return self.with_exempt(
+            Statement(
+                self.sparing_form("p-diversity.kinds" if kinds else "p-diversity"),
+                group=group_of_each(unit),
+                subject=self.any_subject,
+                bearers=Statement(f"one-in.{unit.plural}", l=self.l),
+                **kinds,
             )
-        return (
-            f"In each person's group, no {self.sensitive_value} of {self.any_subject} belongs to"
-            f" more than one person in {_number(self.l)}.{self.exempt}"
         )
 
 
@@ -515,11 +510,8 @@ class MDiversity(PDiversity):
         spread: Ints = size - by_class(np.add, above, values)
         return spread
 
-    def sentence(self) -> str:
-        return (
-            f"{super().sentence()} An attacker who rules out i values for a person believes none"
-            f" of the others with more than 1/({_number(self.l)} − i)."
-        )
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        return stating(f"m-diversity.{unit.plural}", super().sentence(unit), l=self.l)
 
 
 # Compiled: called for every step of searches; NumPy would sort the counts of each class.
@@ -563,15 +555,6 @@ def head_and_tail(
             for place in range(filled):
                 tail[c] -= largest[place]
     return head, tail
-
-
-def _plural(noun: str, number: int) -> str:
-    return noun if number == 1 else noun + "s"
-
-
-def _number(value: float) -> str:
-    """A number as a person writes it."""
-    return f"{value:.12g}"
 
 
 def _surprise_bound(ell: float, values: int) -> float:

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.requirements.base import Domains, SizeRequirement
+from discreet.statements import Statement
 from discreet.table.counts import ClassCounts
 from discreet.table.person_counts import PersonBasis
+from discreet.table.roles import Unit
 from discreet.typing import Floats
 
 
@@ -34,7 +36,7 @@ class KAnonymity(SizeRequirement):
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.k
 
-    def sentence(self) -> str:
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
         if self.k == 1:
-            return "A group may consist of a single person."
-        return f"Each person is in a group of at least {self.k} people."
+            return Statement(f"k-anonymity.one.{unit.plural}")
+        return Statement(f"k-anonymity.{unit.plural}", k=self.k)

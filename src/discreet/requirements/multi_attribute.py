@@ -32,8 +32,10 @@ from discreet.requirements.diversity import (
     PdRecursiveClDiversity,
     RecursiveClDiversity,
 )
+from discreet.statements import stating
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts
 from discreet.table.person_counts import PersonBasis
+from discreet.table.roles import Unit
 from discreet.typing import Floats
 
 DIVERSITIES: tuple[type[Diversity], ...] = (
@@ -163,12 +165,9 @@ class MultiAttributeLDiversity(AttributeRequirement):
         given = {"attribute": inner.attribute, "l": None, "inner": own}
         return self.model_copy(update=given)
 
-    def sentence(self) -> str:
-        inner = self.model.model_copy(update={"attribute": self.attribute}).sentence()
-        return (
-            "Also against an attacker who knows a person's other sensitive attributes:"
-            f" {inner[0].lower()}{inner[1:]}"
-        )
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        inner = self.model.model_copy(update={"attribute": self.attribute})
+        return stating(f"multi-attribute-l-diversity.{unit.plural}", inner.stated(unit))
 
 
 def refined_counts(counts: ClassCounts, attribute: str) -> RefinedCounts:

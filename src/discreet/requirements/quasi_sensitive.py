@@ -33,10 +33,11 @@ from pydantic import Field
 from discreet.errors import InputError
 from discreet.knowledge.links import Links
 from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain
+from discreet.statements import Statement
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.kernels.lists import entries_of, stretches
 from discreet.table.person_counts import PersonBasis
-from discreet.table.roles import Role
+from discreet.table.roles import Role, Unit
 from discreet.typing import Floats, Ints
 
 Weights = Literal["equal", "prior"]
@@ -106,14 +107,13 @@ class QsClDiversity(LinkRequirement):
         beliefs = LabelPosteriors(values, links, self.weights)
         return beliefs.head_and_tail(self.l)
 
-    def sentence(self) -> str:
-        others = {1: "all labels together", 2: "all others together"}.get(
-            self.l, f"all but the {self.l - 1} likeliest together"
-        )
-        return (
-            f"An attacker who looks up {self.subject} of a person's group in the knowledge table"
-            f" finds no label more than {self.c:g} times as likely as {others}."
-        )
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        if self.l <= 2:
+            labels = Statement("labels.all" if self.l == 1 else "labels.others")
+        else:
+            labels = Statement("labels.tail", likeliest=self.l - 1)
+        form = f"qs-cl-diversity.{unit.plural}"
+        return Statement(form, subject=self.subject, c=self.c, labels=labels)
 
 
 class QsTCloseness(LinkRequirement):
@@ -137,12 +137,9 @@ class QsTCloseness(LinkRequirement):
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures <= self.t + TOLERANCE
 
-    def sentence(self) -> str:
-        how = "Euclidean distance" if self.distance == "l2" else "total variation"
-        return (
-            f"An attacker who looks up {self.subject} of a person's group in the knowledge table"
-            f" has a posterior within {self.t:g} of the prior ({how})."
-        )
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        form = f"qs-t-closeness.{self.distance}.{unit.plural}"
+        return Statement(form, subject=self.subject, t=self.t)
 
 
 def links_of(domain: Domain) -> Links:

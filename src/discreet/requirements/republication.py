@@ -15,8 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain
+from discreet.requirements.base import AttributeRequirement, Domain
+from discreet.requirements.exact_ratios import exact, scaled
+from discreet.statements import Statement
 from discreet.table.counts import ValueCounts
+from discreet.table.roles import Unit
 from discreet.typing import Floats
 
 Buckets = Literal["distinct", "equal-multiplicity"]
@@ -46,12 +49,9 @@ class MInvarianceRequirement(AttributeRequirement):
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
         return np.full(len(share), 1 / self.m)
 
-    def sentence(self) -> str:
-        how = "all different" if self.buckets == "distinct" else "each equally often"
-        return (
-            f"In this release, each person's group lists at least {self.m} values of "
-            f"{self.subject}, {how}."
-        )
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        form = f"m-invariance.{self.buckets}.{unit.plural}"
+        return Statement(form, m=self.m, subject=self.subject)
 
 
 class RhoDifference(AttributeRequirement):
@@ -66,17 +66,21 @@ class RhoDifference(AttributeRequirement):
     def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
         return _extreme(np.maximum, values) / np.maximum(size, 1)
 
+    def admits(
+        self, values: ValueCounts, size: NDArray[np.int64], domain: Domain
+    ) -> NDArray[np.bool_]:
+        part, whole = scaled(_extreme(np.maximum, values), size, exact(self.rho))
+        return part <= whole
+
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
-        return figures <= self.rho + TOLERANCE
+        return figures <= self.rho
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
         return np.full(len(share), self.rho)
 
-    def sentence(self) -> str:
-        return (
-            f"In this release, no value of {self.any_subject} makes up more than {self.rho:.3g} of "
-            "a person's group."
-        )
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        form = f"rho-different.{unit.plural}"
+        return Statement(form, subject=self.any_subject, rho=self.rho)
 
 
 class SeriesRequirement(AttributeRequirement):
@@ -97,12 +101,8 @@ class SeriesMInvariance(SeriesRequirement):
 
     m: int = Field(ge=1, description="The least number of values in a group.")
 
-    def sentence(self) -> str:
-        return (
-            "In this release and all earlier ones of the series, the groups of a record have the "
-            f"same values of {self.subject}, or values that are all new because the record's "
-            "value changed."
-        )
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        return Statement("m-invariance-in-series", subject=self.subject)
 
 
 class SeriesRhoDifference(SeriesRequirement):
@@ -114,12 +114,8 @@ class SeriesRhoDifference(SeriesRequirement):
 
     rho: float = Field(gt=0, le=1, description="The greatest belief that an attacker may reach.")
 
-    def sentence(self) -> str:
-        return (
-            "An attacker who has this release and all earlier ones of the series and knows the "
-            "correlation table and the group of every record believes no value of "
-            f"{self.any_subject} of any record with more than {self.rho:.3g}."
-        )
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        return Statement("rho-different-in-series", subject=self.any_subject, rho=self.rho)
 
 
 class SeriesBcfAnonymity(SeriesRequirement):
@@ -130,12 +126,8 @@ class SeriesBcfAnonymity(SeriesRequirement):
 
     k: int = Field(ge=2, description="The least number of rows that remain for a person.")
 
-    def sentence(self) -> str:
-        return (
-            "If values never change, an attacker who compares this release with the earlier ones "
-            f"of the series keeps at least {self.k} rows of {self.subject} for every record "
-            "(backward, cross and forward attacks)."
-        )
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        return Statement("bcf-anonymity-in-series", k=self.k, subject=self.subject)
 
 
 def _extreme(pick: np.ufunc, values: ValueCounts) -> NDArray[np.int64]:

@@ -18,8 +18,9 @@ from pydantic import Field
 from discreet.errors import InputError
 from discreet.requirements.base import Domains, Requirement
 from discreet.requirements.diversity import DistinctLDiversity
+from discreet.statements import Statement
 from discreet.table.counts import ClassCounts
-from discreet.table.roles import Role
+from discreet.table.roles import Role, Unit
 from discreet.typing import Floats
 
 Reader = Literal["pair", "row"]
@@ -90,9 +91,9 @@ class SaDiversity(Requirement):
             if name not in domains
         ]
 
-    def sentence(self) -> str:
-        listed = ", ".join(f"{ell} of '{name}'" for name, ell in self.l.items())
-        return f"Each person's group lists at least this many different values: {listed}."
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        values = [Statement("values-of", l=ell, attribute=name) for name, ell in self.l.items()]
+        return Statement(f"sa-diversity.{unit.plural}", values=values)
 
 
 class ConditionalLDiversity(Requirement):
@@ -143,13 +144,6 @@ class ConditionalLDiversity(Requirement):
         allowed = ", ".join(f"'{name}'" for name in domains) or "none"
         return [f"{self.name}: '{self.known}' is not a sensitive attribute. Allowed: {allowed}."]
 
-    def sentence(self) -> str:
-        struck = (
-            "values that never occur with the known one"
-            if self.reader == "pair"
-            else "values that no whole sensitive row supports"
-        )
-        return (
-            f"An attacker who knows a person's '{self.known}' and rules out {struck} is left with "
-            f"at least {self.l} values of every other sensitive attribute."
-        )
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        form = f"conditional-l-diversity.{self.reader}.{unit.plural}"
+        return Statement(form, known=self.known, l=self.l)

@@ -27,12 +27,15 @@ from discreet.requirements.base import (
     PublishedValues,
     Requirement,
     codes_of,
+    group_of_each,
 )
 from discreet.requirements.covered_values import SparingRequirement, Value
 from discreet.requirements.exact_ratios import by_class, exact, product, scaled
 from discreet.requirements.k_anonymity import KAnonymity
+from discreet.statements import Statement
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.person_counts import PersonBasis
+from discreet.table.roles import Unit
 from discreet.typing import Floats, Ints
 
 
@@ -124,15 +127,16 @@ class AlphaKAnonymity(SparingRequirement):
             bounds[code] = self.alpha
         return bounds
 
-    def sentence(self) -> str:
-        bound = f"{100 * self.alpha:.12g} %"
-        if self.value is None:
-            value = self.sensitive_value
-            shares = f"no {value} of {self.any_subject} makes up more than {bound}"
-        else:
-            shares = f"the value of {self.any_subject} that the job names makes up at most {bound}"
-        size = f"Each person is in a group of at least {self.k} people"
-        return f"{size}, of which {shares}.{self.exempt}"
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        form = self.sparing_form("alpha-k-anonymity")
+        return self.with_exempt(
+            Statement(
+                form if self.value is None else "alpha-k-anonymity.value",
+                size=Statement(f"group-size.{unit.plural}", k=self.k),
+                subject=self.any_subject,
+                alpha=self.alpha,
+            )
+        )
 
 
 class BetaLikeness(SparingRequirement):
@@ -185,12 +189,10 @@ class BetaLikeness(SparingRequirement):
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
         return self.of_sensitive(np.minimum(share * (1 + self.beta), 1.0), domain)
 
-    def sentence(self) -> str:
-        more = " (less for frequent values)" if self.enhanced else ""
-        return (
-            f"In each person's group, no {self.sensitive_value} of {self.any_subject} is more than"
-            f" {1 + self.beta:.12g} times as frequent as in the whole table{more}.{self.exempt}"
-        )
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        form = self.sparing_form("beta-likeness.enhanced" if self.enhanced else "beta-likeness")
+        group, times = group_of_each(unit), 1 + self.beta
+        return self.with_exempt(Statement(form, group=group, subject=self.any_subject, times=times))
 
 
 class DeltaDisclosure(SparingRequirement):
@@ -230,11 +232,15 @@ class DeltaDisclosure(SparingRequirement):
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
         return self.of_sensitive(np.minimum(share * math.exp(self.delta), 1.0), domain)
 
-    def sentence(self) -> str:
-        return (
-            f"In each person's group, every {self.sensitive_value} of {self.subject} is more than"
-            f" {np.exp(-self.delta):.4g} times and less than {np.exp(self.delta):.4g} times as"
-            f" frequent as in the whole table.{self.exempt}"
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        return self.with_exempt(
+            Statement(
+                self.sparing_form("delta-disclosure"),
+                group=group_of_each(unit),
+                subject=self.subject,
+                above=math.exp(-self.delta),
+                below=math.exp(self.delta),
+            )
         )
 
 

@@ -9,6 +9,7 @@ instead, since no other way ends a running kernel.
 
 from __future__ import annotations
 
+import contextvars
 import math
 import threading
 import time
@@ -41,10 +42,11 @@ def interruptible(work: Callable[[], Result], seconds: float | None = None) -> R
     if threading.current_thread() is not threading.main_thread():
         return work()
     future: Future[Result] = Future()
+    context = contextvars.copy_context()  # limits and languages that are in force
 
     def run() -> None:
         try:
-            future.set_result(work())
+            future.set_result(context.run(work))
         except BaseException as error:
             future.set_exception(error)
 

@@ -14,9 +14,8 @@ from discreet.pipeline.release import Release
 from discreet.pipeline.run import make_release, prove_release
 from discreet.releases.audit.audit import audit_tables
 from discreet.releases.audit.shards import domains_of, join_shards, judge_shard
-from discreet.releases.kinds.base import Kind
+from discreet.releases.kinds.base import Kind, class_sizes, form_problems, number_problems
 from discreet.releases.manifest import Manifest, TableEntry
-from discreet.releases.table_forms import form_problems
 from discreet.requirements.base import Requirement
 from discreet.table.coded_table import CodedTable
 from discreet.table.roles import Role
@@ -57,13 +56,13 @@ def _check_release(kind: Kind, release: Release, tables: Tables) -> None:
     problems = [
         *form_problems(kind.forms(len(tables)), manifest),
         *join_shards([judge_shard(tables, manifest, release.task, {})], manifest).problems,
-        *kind.world_problems(tables, manifest),
-        *kind.structure_problems(tables),
+        *kind.worlds(tables, manifest).problems(),
+        *number_problems(kind, tables),
         *kind.order_problems(tables),
         *kind.changes(tables, release.task, manifest),
     ]
     expect(not problems, f"{kind.name}: a release contradicts itself: {problems}.")
-    sizes = kind.sizes(tables)
+    sizes = class_sizes(kind, tables)
     expect(sizes, f"{kind.name} has no groups.")
     for size in sizes.values():
         expect(

@@ -62,7 +62,7 @@ def check_requirement(
     checked on releases ``by`` a method that gives it, of tables that ``make_table`` makes.
     """
     check_named(requirement)
-    sentence = requirement.sentence()
+    sentence = requirement.stated()
     expect(
         sentence[:1].isupper() and sentence.endswith("."),
         f"{requirement.name}: '{sentence}' is not a sentence.",

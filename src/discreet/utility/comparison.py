@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.result import Result
+from discreet.statements import Statement
 from discreet.table.roles import Unit
 
 CEILING = 0.5  # above it, the attacker is more often right than wrong
@@ -107,8 +108,9 @@ class Comparison(Result):
     @property
     def counted_source(self) -> str:
         """The rows of the source, with its persons where these may have several each."""
-        people = "" if self.persons is None else f" of {self.persons:,} people"
-        return f"{self.rows:,} rows{people}"
+        if self.persons is None:
+            return Statement("source.rows", rows=self.rows)
+        return Statement("source.persons", rows=self.rows, persons=self.persons)
 
     @property
     def unit(self) -> Unit:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
+
+from discreet.validated import Validated
 
 if TYPE_CHECKING:
     from discreet.utility.queries import QueryWorkload
@@ -19,7 +21,7 @@ def _short_form(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"const": "none"}, full]
 
 
-class MeasureSettings(BaseModel):
+class MeasureSettings(Validated):
     """How releases of the job are measured; ``none`` is short for no figures."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=_short_form)

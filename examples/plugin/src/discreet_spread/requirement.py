@@ -13,6 +13,7 @@ from pydantic import Field
 
 from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain, Domains
 from discreet.table.counts import ValueCounts
+from discreet.table.roles import Unit
 from discreet.typing import Bools, Floats, Ints
 
 
@@ -62,8 +63,8 @@ class LeastSpread(AttributeRequirement):
             if name in domains and domains[name].numbers is None
         ]
 
-    def sentence(self) -> str:
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
         return (
-            f"In each person's group, {self.subject} has a standard deviation of at least "
+            f"In each {unit}'s group, {self.subject} has a standard deviation of at least "
             f"{self.deviation:.12g}."
         )

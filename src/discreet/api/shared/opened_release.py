@@ -14,9 +14,10 @@ from discreet.job.model import Job
 from discreet.methods.base import Progress, Task
 from discreet.pipeline.prepare import prepare
 from discreet.pipeline.release import Release
+from discreet.regular_files import path_of
 from discreet.releases.audit.against_original import as_published
 from discreet.releases.audit.audit import read_tables
-from discreet.releases.audit.kept_rows import source_rows_beside
+from discreet.releases.audit.persons import source_rows_beside
 from discreet.releases.manifest import Manifest
 from discreet.table.coded_table import CodedTable
 
@@ -27,7 +28,7 @@ def opened_release(
     """The published tables, the original and the manifest of a release."""
     if isinstance(release, Release):
         return release.coded_tables(), release.task, release.manifest
-    folder = Path(release)
+    folder = path_of(release, "The release")
     manifest = Manifest.load(folder)
     if job is None:
         task = prepare(job_of_original(original), progress=progress)

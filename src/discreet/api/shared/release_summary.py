@@ -9,10 +9,15 @@ from typing import Any
 
 from discreet.errors import InputError, ReleaseError
 from discreet.io.atomic import write_private
+from discreet.pipeline.decide import require_reason
+from discreet.regular_files import MOST_PRIVATE_BYTES, read_text
 from discreet.releases.explanation import explain, guarantee_line
 from discreet.releases.manifest import FILE_NAME, Manifest, sha256_of
+from discreet.report.risk_verdict import REFUSE
+from discreet.statements import statement_data
 
 SIGN_OFFS = "sign_offs"
+ACCEPTED_RISK = "accepted_risk"
 LONGEST_NOTE = 10_000  # characters
 
 
@@ -29,7 +34,8 @@ def summarize_release(folder: Path) -> dict[str, Any]:
         "promises": [
             {
                 **promise.model_dump(mode="json"),
-                "text": guarantee_line(promise, manifest.unit),
+                "text": str(guarantee_line(promise, manifest.unit)),
+                "statement": statement_data(promise.to_requirement().stated(manifest.unit)),
                 "warning": promise.warning,
             }
             for promise in manifest.promises
@@ -51,6 +57,35 @@ def sign_offs(folder: Path) -> list[dict[str, Any]]:
     return found
 
 
+def accepted_risk(folder: Path) -> str | None:
+    """Return the reason for which the risk of a release was accepted, if it was."""
+    place = private_record(folder)
+    reason: str | None = _read(place).get(ACCEPTED_RISK) if place.is_file() else None
+    return reason
+
+
+def require_accepted(folder: Path) -> None:
+    """Refuse a release whose verdict is *Do not publish* while no reason accepts its risk."""
+    place = private_record(folder)
+    if not place.is_file():
+        raise ReleaseError(f"{place}: the private record is missing, so the verdict is unknown.")
+    record = _read(place)
+    if (record.get("verdict") or {}).get("verdict") == REFUSE and not record.get(ACCEPTED_RISK):
+        raise InputError(
+            f"The verdict about this release is '{REFUSE}'. Change the job, or give a reason to "
+            "accept the risk; it is kept in the private record."
+        )
+
+
+def accept_risk_of(folder: Path, reason: str) -> str:
+    """Record in the private record of a release why its risk is accepted."""
+    line = require_reason(reason)
+    assert line is not None
+    place = private_record(folder)
+    write_private(place, json.dumps({**_read(place), ACCEPTED_RISK: line}, indent=1) + "\n")
+    return line
+
+
 def sign_off_release(folder: Path, name: str, note: str, verdict: str | None) -> dict[str, Any]:
     """Record in the private record of a release who signs it off, and for which manifest."""
     name, note = name.strip(), note.strip()
@@ -64,6 +99,7 @@ def sign_off_release(folder: Path, name: str, note: str, verdict: str | None) ->
             f"{place}: the private record of the release is missing, so nobody can sign it off "
             "here. Put it beside the release."
         )
+    require_accepted(folder)
     record = _read(place)
     signed = {
         "name": name,
@@ -79,7 +115,7 @@ def sign_off_release(folder: Path, name: str, note: str, verdict: str | None) ->
 
 def _read(place: Path) -> dict[str, Any]:
     try:
-        record = json.loads(place.read_text(encoding="utf-8"))
+        record = json.loads(read_text(place, most=MOST_PRIVATE_BYTES))
     except (OSError, ValueError):
         record = None
     if not isinstance(record, dict):

@@ -10,12 +10,14 @@ from discreet.attacks.series.correspondences import Correspondences
 from discreet.attacks.series.cross_release import CrossFinding
 from discreet.attacks.series.estimates import Estimates
 from discreet.attacks.series.series_view import Invariance, JointFinding
+from discreet.attacks.series.together import Together
 from discreet.releases.audit.audit import Audit
 from discreet.report.charts.chart import Chart
 from discreet.report.charts.result_charts import series_chart
 from discreet.report.pages.series_page import series_page
 from discreet.report.pieces import Page
 from discreet.result import Result
+from discreet.statements import Statement
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,20 @@ class SeriesAudit(Result):
     not_placed: int  # people that fit several groups of a release, or none
     rho: float | None = None  # the guaranteed bound on beliefs, if there is one
     correspondences: Correspondences | None = None  # where some release guarantees BCF-anonymity
+    covered: bool = True  # whether guarantees cover all releases together
+    together: tuple[Together, ...] = ()  # of attributes that no guarantee covers so
 
     @property
     def ok(self) -> bool:
         """Whether no problem was found in a release, nor in all of them together."""
         return not self.problems and all(audit.ok for audit in self.audits)
+
+    @property
+    def heading(self) -> Statement:
+        """The conclusion, in words."""
+        if not self.ok:
+            return Statement("series.broken")
+        return Statement("series.kept" if self.covered else "series.uncovered")
 
     def to_dict(self) -> dict[str, Any]:
         """The audits, the beliefs and the attacks as plain data."""
@@ -49,6 +60,8 @@ class SeriesAudit(Result):
             "correspondences": (
                 None if self.correspondences is None else self.correspondences.to_dict()
             ),
+            "covered": self.covered,
+            "together": [one.to_dict() for one in self.together],
             "problems": list(self.problems),
             "not_placed": self.not_placed,
         }
@@ -57,7 +70,10 @@ class SeriesAudit(Result):
         return "\n".join(describe(self))
 
     def _page(self) -> Page:
-        return series_page(describe(self), len(self.audits), self._beliefs, self.rho, ok=self.ok)
+        return series_page(
+            describe(self), len(self.audits), self._beliefs, self.rho, self.heading, ok=self.ok,
+            covered=self.covered,
+        )  # fmt: skip
 
     def _charts(self) -> list[Chart]:
         return [series_chart({"all releases": self._beliefs}, self.rho)] if self._beliefs else []
@@ -72,17 +88,20 @@ def describe(found: SeriesAudit) -> list[str]:
     steady = found.invariance
     kept = sum(audit.ok for audit in found.audits)
     return [
-        "The series keeps its guarantees."
-        if found.ok
-        else "The series does NOT keep its guarantees.",
+        _headline(found),
         *(f"Problem: {problem}" for problem in found.problems),
         f"{kept} of {len(found.audits)} releases keep their own guarantees.",
         f"{steady.returning:,} records are in several releases: {steady.unchanged:,} always in "
         f"groups with the same values, {steady.renewed:,} also in groups with all new values, "
         f"{steady.overlapping:,} in groups with partly new values.",
+        *(one.sentence for one in found.together),
         *_describe_correspondences(found.correspondences),
         *describe_attacks(found),
     ]
+
+
+def _headline(found: SeriesAudit) -> str:
+    return f"{found.heading}."
 
 
 def _describe_correspondences(found: Correspondences | None) -> list[str]:
@@ -92,7 +111,7 @@ def _describe_correspondences(found: Correspondences | None) -> list[str]:
         f"{left} for {who}"
         for left, who in (
             (found.returning, "a record in several releases"),
-            (found.arriving, "a record that an earlier release lacks"),
+            (found.arriving, "a record that another release lacks"),
         )
         if left is not None
     ]

@@ -21,7 +21,6 @@ from discreet.errors import InputError, JobError
 from discreet.job.model import Job
 from discreet.methods.base import Method
 from discreet.methods.registry import METHODS, AnyMethod
-from discreet.methods.rivals.li_ye import LiYe
 from discreet.methods.series.m_invariance.m_invariance import MInvariance
 from discreet.methods.series.rho_different.rho_different import RhoDifferent
 from discreet.requirements.base import Requirement
@@ -37,7 +36,6 @@ USUAL: dict[str, type[Requirement]] = {"k": KAnonymity, "l": PDiversity, "t": TC
 _OTHER_NAMES: dict[tuple[str, str], Callable[[Any], dict[str, Any]]] = {
     (MInvariance.name, "l"): lambda ell: {"m": ell},
     (RhoDifferent.name, "l"): lambda ell: {"rho": 1 / ell},
-    (LiYe.name, "l"): lambda ell: {"alpha_qi": ell, "alpha_sa": ell},
 }
 
 

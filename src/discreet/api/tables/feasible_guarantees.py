@@ -20,11 +20,12 @@ from discreet.job.table_check import CheckedRequirement, check_table
 from discreet.job.table_profile import sensitive_profile
 from discreet.methods.base import Task
 from discreet.requirements.base import Requirement
+from discreet.statements import statement_data
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.persons import Persons
-from discreet.table.roles import Role
+from discreet.table.roles import Role, Unit
 
 JUDGED = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 
@@ -78,10 +79,12 @@ def _judged(
     job: Job, table: CodedTable, persons: Persons | None, requirement: Requirement
 ) -> dict[str, Any]:
     """Judge one requirement on the table as it is, and on the whole table as one class."""
+    stated = requirement.stated(Unit.ROW if persons is None else Unit.PERSON)
     said: dict[str, Any] = {
         "requirement": requirement.name,
         "parameters": requirement.parameters(),
-        "sentence": requirement.sentence(),
+        "sentence": str(stated),
+        "statement": statement_data(stated),
     }
     try:
         task = judged_task(job, table, [requirement])

@@ -124,6 +124,7 @@ class OpenedTable:
             "rows": self.table.rows,
             "columns": described,
             "first": [list(row) for row in zip(*cells, strict=True)],
+            "warnings": list(self._untyped.notices),
         }
 
     def persons(self, person: str | None) -> Persons | None:

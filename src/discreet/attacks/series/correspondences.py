@@ -12,7 +12,8 @@ value in every release that has the person. n_G(s) is the number of rows of grou
   all groups of R_j that share a person with a group of H. Of the rows of H with s, those of people
   who left and counterfeits need no counterpart, and the groups of K other than G take at most
   n_K(s) − n_G(s); so max(0, n_H(s) − left(H) − counterfeits(H) − (n_K(s) − n_G(s))) rows of G with
-  s are excluded.
+  s are excluded. The same, with the two releases exchanged, holds of a person who left: R_i is then
+  the later release, and its rows of people who arrived and counterfeits need no counterpart.
 
 Departures: groups share a person instead of having comparable cells, which an attacker who knows
 everybody's group can tell; people may leave, where the paper only has insertions; forward and cross
@@ -22,6 +23,7 @@ stay: a value that changed has no counterpart.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -40,7 +42,7 @@ class Correspondences:
     """The fewest rows that remain for a person; None where no person can be attacked so."""
 
     returning: int | None  # after forward and cross attacks on people in several releases
-    arriving: int | None  # after backward attacks on people who an earlier release lacks
+    arriving: int | None  # after backward attacks on people who another release lacks
     people: int  # who can be attacked
     below: int  # of them, people for whom fewer than k rows remain
 
@@ -88,40 +90,39 @@ def _returning(series: Series) -> Ints:
 
 
 def _arriving(series: Series) -> Ints:
-    """For each person whom an earlier release lacks the rows that backward attacks leave."""
+    """For each person whom another release lacks the rows that backward attacks leave."""
     left = np.full(len(series.people), ALL)
-    for later in range(1, series.releases):
-        for earlier in range(later):
-            remaining = np.full(len(series.groups.start), ALL)  # the last for who is in no group
-            for group, rows in _remaining(series, earlier, later).items():
-                remaining[group] = rows
-            newcomer = (series.group_of[earlier] < 0) & (series.group_of[later] >= 0)
-            left[newcomer] = np.minimum(left, remaining[series.group_of[later]])[newcomer]
+    for own, other in itertools.permutations(range(series.releases), 2):
+        remaining = np.full(len(series.groups.start), ALL)  # the last for who is in no group
+        for group, rows in _remaining(series, other, own).items():
+            remaining[group] = rows
+        alone = (series.group_of[other] < 0) & (series.group_of[own] >= 0)
+        left[alone] = np.minimum(left, remaining[series.group_of[own]])[alone]
     return left
 
 
-def _remaining(series: Series, earlier: int, later: int) -> dict[int, int]:
-    """The rows of each group of the later release that need not belong to earlier people."""
-    before, after = series.group_of[earlier], series.group_of[later]
+def _remaining(series: Series, other: int, own: int) -> dict[int, int]:
+    """The rows of each group of a release that need not belong to people of another one."""
+    before, after = series.group_of[other], series.group_of[own]
     sources: dict[int, set[int]] = defaultdict(set)
     targets: dict[int, set[int]] = defaultdict(set)
     for source, target in {*zip(before.tolist(), after.tolist(), strict=True)}:
         if source >= 0 and target >= 0:
             sources[target].add(source)
             targets[source].add(target)
-    free = Counter(before[(before >= 0) & (after < 0)].tolist())  # people who left
+    free = Counter(before[(before >= 0) & (after < 0)].tolist())  # people of the other one alone
     members = Counter(before[before >= 0].tolist())
     for source, people in members.items():
         free[source] += sum(series.signature(source).values()) - people  # counterfeits
     found = {}
     for group in {*after[after >= 0].tolist()}:
-        own = series.signature(group)
+        signature = series.signature(group)
         around = {target for source in sources[group] for target in targets[source]}
         held = _rows(series, sources[group])
         room = _rows(series, around - {group})
         loose = sum(free[source] for source in sources[group])
-        excluded = (max(0, held[value] - loose - room[value]) for value in own)
-        found[group] = sum(own.values()) - sum(excluded)
+        excluded = (max(0, held[value] - loose - room[value]) for value in signature)
+        found[group] = sum(signature.values()) - sum(excluded)
     return found
 
 

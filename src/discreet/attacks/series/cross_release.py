@@ -3,7 +3,7 @@
 | attack | knowledge | belief |
 | --- | --- | --- |
 | record-linking | columns that two releases share | 1/(matching rows) |
-| value-association | who is in several releases | share of worlds over all releases |
+| value-association | who is in which release | share of worlds over all releases |
 | correspondence | that a person is in several releases | least count of each value over them |
 | value-equivalence | the same | share of worlds in which two people agree |
 | tuple-equivalence | that some people agree | the same, in those worlds alone |
@@ -26,15 +26,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.attacks.series.series_view import Series, members_of
-from discreet.methods.series.beliefs.components import BeliefStatus, components, greatest_beliefs
-from discreet.methods.series.beliefs.correlation import Correlation, Value
+from discreet.attacks.series.together import beliefs_together
+from discreet.methods.series.beliefs.components import components
+from discreet.methods.series.beliefs.correlation import Value
 from discreet.methods.series.beliefs.enumeration import MOST_PEOPLE
 from discreet.typing import Ints
 
 MOST_WORLDS = 200_000
 MOST_COMPONENTS = 20_000  # whose worlds are listed one by one
 MOST_PAIRS = 20_000_000  # worlds times pairs of people of a component
-STAY = Correlation(unstated="stay")
 
 Agreement = dict[tuple[str, str], float]
 
@@ -81,16 +81,13 @@ def record_linking(frames: Sequence[pl.DataFrame]) -> CrossFinding:
 
 
 def value_association(series: Series, bound: float | None = None) -> CrossFinding:
-    """Return what is left possible for those who are in several releases, with values that stay."""
-    component = components(series.group_of, len(series.groups.start) - 1)
-    greatest, found = greatest_beliefs(
-        series.group_of, series.groups, STAY.matrix(series.values), component
-    )
-    several = (series.group_of >= 0).sum(axis=0) > 1
-    how = np.append(found, BeliefStatus.IMPOSSIBLE)[component]  # the last: who never appears
-    exact = greatest.max(axis=0)[several & (how == BeliefStatus.EXACT)]
-    skipped = int((several & (how == BeliefStatus.TOO_LARGE)).sum())
-    return _finding("value-association", exact.tolist(), bound, skipped)
+    """What is left possible where persons are in several releases, with values that stay.
+
+    Who shares a group with such a person, directly or through others, is a target too.
+    """
+    belief, joined, assessed = beliefs_together(series)
+    skipped = int((joined & ~assessed).sum())
+    return _finding("value-association", belief[assessed].tolist(), bound, skipped)
 
 
 def correspondence(series: Series, bound: float | None = None) -> CrossFinding:

@@ -99,10 +99,19 @@ class Invariance:
     unchanged: int  # of them, always among the same values
     renewed: int  # among values that are all new at least once (a value changed)
     overlapping: int  # among values that are partly new: these leak
+    # people who share a group with a returning person, directly or through others, where some
+    # group has a value more often than another: counts of the releases then differ in what they say
+    uneven: int = 0
 
     @property
     def holds(self) -> bool:
-        return self.overlapping == 0
+        """Whether no attacker believes a value more for having several releases, if values stay.
+
+        All groups that returning persons connect have the same values, each equally often. So any
+        two of these values can be exchanged in all groups at once, and all are equally likely, also
+        for persons who left.
+        """
+        return self.overlapping == 0 and self.uneven == 0
 
 
 def invariance(series: Series) -> Invariance:
@@ -128,7 +137,33 @@ def invariance(series: Series) -> Invariance:
         renewed += apart
         overlapping += not apart
     returning = int((present > 1).sum())
-    return Invariance(returning, returning - len(changing), renewed, overlapping)
+    return Invariance(returning, returning - len(changing), renewed, overlapping, _uneven(series))
+
+
+def connected(series: Series) -> tuple[Ints, NDArray[np.bool_]]:
+    """The component of each person; and whether it has a person who is in several releases."""
+    component = components(series.group_of, len(series.groups.start) - 1)
+    several = (series.group_of >= 0).sum(axis=0) > 1
+    joined = np.zeros(int(component.max(initial=-1)) + 2, bool)  # the last: who never appears
+    joined[component[several]] = True
+    return component, joined[component]
+
+
+def _uneven(series: Series) -> int:
+    """The people of connected components with a group that has some value more often."""
+    groups = series.groups
+    entries = np.diff(groups.start)
+    of_entry = np.repeat(np.arange(len(entries)), entries)
+    most = np.zeros(len(entries) + 1, np.int64)
+    np.maximum.at(most, of_entry, groups.count)
+    least = np.full(len(entries) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, of_entry, groups.count)
+    uneven = most > least
+    component, joined = connected(series)
+    of_component = np.zeros(int(component.max(initial=-1)) + 2, bool)
+    layer, person = np.nonzero(series.group_of >= 0)
+    np.logical_or.at(of_component, component[person], uneven[series.group_of[layer, person]])
+    return int((joined & of_component[component]).sum())
 
 
 def members_of(component: Ints) -> tuple[Ints, Ints]:

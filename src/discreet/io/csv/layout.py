@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -11,8 +12,9 @@ from typing import IO
 
 from discreet.errors import InputError
 from discreet.io.csv.text_stream import open_utf8, wrong_encoding
-from discreet.io.header import looks_like_cell, numbered_names, require_names
+from discreet.io.header import distinct_names, numbered_names
 from discreet.io.source import Source
+from discreet.listing import listed_columns, looks_like_cell
 
 HEADER_BYTES = 1 << 20  # the longest header
 SAMPLE_BYTES = 1 << 16
@@ -24,10 +26,11 @@ DELIMITERS = (",", ";", "\t", "|")
 class Layout:
     """How the records of a file are written."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # each of its own
     delimiter: bytes
     quote: bytes  # empty if cells are never quoted
     headed: bool = True  # whether the first record has the names
+    written: tuple[str, ...] = ()  # the header, where columns share a name
 
     @property
     def fields(self) -> int:
@@ -42,6 +45,14 @@ def header(source: Source) -> tuple[str, ...]:
     for file in files[1:]:
         require_same_columns(names, files[0], dialect(file)[0], file)
     return names
+
+
+def written_header(source: Source) -> tuple[str, ...]:
+    """Return the header of a text file as it is written, where columns may share a name."""
+    first = source.files[0]
+    with open_utf8(first) as file:
+        layout, _, _ = open_layout(file, first)
+    return layout.written or layout.names
 
 
 def dialect(source: Source) -> tuple[tuple[str, ...], str]:
@@ -59,8 +70,10 @@ def require_same_columns(
         return
     found = f"{len(others)} columns against {len(names)}"
     if file.header and not suspect_header(first) and not suspect_header(file):
-        lacking = [f"no {name!r}" for name in names if name not in others]
-        found = ", ".join(lacking + [repr(name) for name in others if name not in names])
+        lacking = [name for name in names if name not in others]
+        further = [name for name in others if name not in names]
+        parts = [f"no {listed_columns(lacking)}"] if lacking else []
+        found = "; ".join(parts + ([f"also {listed_columns(further)}"] if further else []))
     raise InputError(
         f"{file.path}: its columns are not those of {first.path} ({found}). Give all files of a "
         "pattern the same columns and the same kind of header, or choose fewer files."
@@ -68,28 +81,64 @@ def require_same_columns(
 
 
 def suspect_header(source: Source) -> bool:
-    """Return whether the first line of a text file may be a row: some name looks like a cell."""
-    return _cell_like(source.files[0]) > 0
+    """Return whether the first line of a text file may be a row, so that no name is repeated.
+
+    One name looks like a cell or is a cell of its own column; or all columns are text, and half of
+    the names are written like cells of their columns.
+    """
+    if not source.header:
+        return False
+    first = _FirstLine.of(source.files[0])
+    return first.cell_like > 0 or (
+        first.contrasting == 0 and 2 * first.written_like_cells >= first.names > 0
+    )
 
 
 def lacks_header(source: Source) -> bool:
-    """Return whether the first line is most likely a row: half of its names look like cells."""
-    first = source.files[0]
-    return source.header and 2 * _cell_like(first) >= len(dialect(first)[0])
+    """Return whether the first line is most likely a row, unless the source states its header.
 
-
-def _cell_like(source: Source) -> int:
-    """Return how many names look like cells, or are cells of their own column in the first rows."""
-    if not source.header:
-        return 0
-    with open_utf8(source) as file:
-        text = file.read(SAMPLE_BYTES).decode("utf-8", "replace")
-    names, delimiter = dialect(source)
-    rows = [cells for cells, _ in _sample_records(text, delimiter, source.quote)][1:]
-    return sum(
-        looks_like_cell(name) or any(name in row[place : place + 1] for row in rows)
-        for place, name in enumerate(names)
+    Half of the names look like cells, or at least as many as differ from numbers or dates below.
+    """
+    if not source.header or "header" in source.model_fields_set:
+        return False
+    first = _FirstLine.of(source.files[0])
+    return first.cell_like > 0 and (
+        2 * first.cell_like >= first.names or first.cell_like >= first.contrasting
     )
+
+
+@dataclass(frozen=True)
+class _FirstLine:
+    """How the first line of a text file compares with the next ones, in numbers of columns."""
+
+    names: int
+    cell_like: int  # look like cells, or are cells of their own column
+    contrasting: int  # look like names above numbers, dates or addresses
+    written_like_cells: int  # have letters, capitals and spaces as cells below have
+
+    @classmethod
+    def of(cls, source: Source) -> _FirstLine:
+        with open_utf8(source) as file:
+            text = file.read(SAMPLE_BYTES).decode("utf-8", "replace")
+        names, delimiter = dialect(source)
+        rows = [cells for cells, _ in _sample_records(text, delimiter, source.quote)][1:]
+        if len(text) >= SAMPLE_BYTES // 2 and len(rows) > 1:
+            rows.pop()  # cut at the end of the sample
+        cell_like = contrasting = written_like_cells = 0
+        for place, name in enumerate(names):
+            cells = {row[place] for row in rows if place < len(row)} - {"", *source.missing}
+            if looks_like_cell(name) or name in cells:
+                cell_like += 1
+            elif 2 * sum(map(looks_like_cell, cells)) > len(cells):
+                contrasting += 1
+            written_like_cells += _pattern(name) in map(_pattern, cells)
+        return cls(len(names), cell_like, contrasting, written_like_cells)
+
+
+def _pattern(text: str) -> str:
+    """Return how a text is written: the classes of its characters, without repetition."""
+    classes = re.sub(r"[^\W\d_]", lambda letter: "A" if letter[0].isupper() else "a", text)
+    return re.sub(r"(.)\1+", r"\1", re.sub(r"\d", "9", classes))
 
 
 def open_layout(file: IO[bytes], source: Source) -> tuple[Layout, bytes, int]:
@@ -125,8 +174,9 @@ def open_layout(file: IO[bytes], source: Source) -> tuple[Layout, bytes, int]:
     except UnicodeDecodeError:
         raise wrong_encoding(source) from None
     repeated = any(name in row for row, _ in islice(records, SAMPLE_RECORDS) for name in names)
-    require_names(names, str(source.path), suspect=repeated)
-    layout = Layout(tuple(names), delimiter.encode(), quote)
+    distinct = distinct_names(names, str(source.path), suspect=repeated)
+    written = () if distinct == names else tuple(names)
+    layout = Layout(tuple(distinct), delimiter.encode(), quote, written=written)
     return layout, ahead[place:], lines
 
 

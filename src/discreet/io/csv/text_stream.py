@@ -13,6 +13,7 @@ from typing import IO, Any, cast
 from discreet.errors import InputError
 from discreet.extras import require_extra
 from discreet.io.source import Source
+from discreet.regular_files import Unpacking, open_regular
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BYTE_ORDER_MARKS = {
@@ -31,8 +32,8 @@ def open_utf8(source: Source) -> Iterator[IO[bytes]]:
     """The bytes of a text file in UTF-8: unzipped, decoded and without a byte order mark."""
     source.require_file()
     try:
-        with source.path.open("rb") as file:
-            stream: Any = _unzipped(file)
+        with open_regular(source.path) as file:
+            stream: Any = _unzipped(file, source)
             if codecs.lookup(source.encoding).name not in ("utf-8", "utf-8-sig", "ascii"):
                 stream = io.BufferedReader(_Transcoder(stream, source))
             _pass_byte_order_mark(stream, source)
@@ -45,13 +46,12 @@ def open_utf8(source: Source) -> Iterator[IO[bytes]]:
         raise InputError(f"{source.path}: cannot be read ({error.strerror or error}).") from None
 
 
-def _unzipped(file: io.BufferedReader) -> io.BufferedReader:
+def _unzipped(file: Any, source: Source) -> io.BufferedReader:
     start = file.peek(4)[:4]
-    if start == ZSTD:
-        return io.BufferedReader(_Unpacked(file), 1 << 20)
-    if start[:2] != GZIP:
-        return file
-    return io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=file)), 1 << 20)
+    if start != ZSTD and start[:2] != GZIP:
+        return cast(io.BufferedReader, file)
+    packed = _Unpacked(file) if start == ZSTD else gzip.GzipFile(fileobj=file)
+    return io.BufferedReader(Unpacking(packed, source.path), 1 << 20)
 
 
 class _Unpacked(io.RawIOBase):
@@ -97,8 +97,8 @@ def wrong_encoding(source: Source) -> InputError:
     """The error that names the first byte of a file that is not UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
     line, offset = 1, 0
-    with source.path.open("rb") as file:
-        stream = _unzipped(file)
+    with open_regular(source.path) as file:
+        stream = _unzipped(file, source)
         while raw := stream.read(TRANSCODED_AT_ONCE):
             try:
                 line += decoder.decode(raw).count("\n")

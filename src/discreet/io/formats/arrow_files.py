@@ -16,7 +16,12 @@ import polars as pl
 from discreet.errors import InputError
 from discreet.io.column_dictionary import no_cells
 from discreet.io.source import Source
+from discreet.regular_files import open_regular, require_unpacked_cells, require_unpacked_stream
 
+SHARED = (
+    "Give each column a name of its own where the file is written, or read it with pyarrow and "
+    "give its table to Python: columns that share a name are then numbered."
+)
 DECIMAL_DIGITS = 38  # that Polars reads
 MAGIC = b"ARROW1"  # of an Arrow file; a stream has none
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the name of a folder whose rows have no value
@@ -32,6 +37,10 @@ def arrow_names(source: Source) -> list[str]:
 def arrow_columns(source: Source, names: Sequence[str]) -> Iterator[pl.Series]:
     """Yield some columns of a table, each from all of its files."""
     files = _files(source)
+    for path in files:
+        with _readable(source):
+            rows = _rows(source, path)
+        require_unpacked_cells(path, rows, len(names))
     for name in names:
         with _readable(source):
             column = pl.concat([_read_file(source, path, name) for path in files])
@@ -69,13 +78,25 @@ def _schema(source: Source, path: Path) -> Mapping[str, pl.DataType]:
         if source.resolved_format == "parquet":
             return pl.read_parquet_schema(path)
         if _is_stream(path):
+            require_unpacked_stream(path)
             return pl.read_ipc_stream(path, n_rows=0).schema
         return pl.read_ipc_schema(path)
 
 
 def _is_stream(path: Path) -> bool:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return file.read(len(MAGIC)) != MAGIC
+
+
+def _rows(source: Source, path: Path) -> int:
+    """Return the number of rows in a file's metadata; 0 for a stream, which has none."""
+    if source.resolved_format == "parquet":
+        lazy = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+    elif _is_stream(path):
+        return 0
+    else:
+        lazy = pl.scan_ipc(path, glob=False, hive_partitioning=False)
+    return int(lazy.select(pl.len()).collect().item())
 
 
 def _read_file(source: Source, path: Path, name: str) -> pl.Series:
@@ -106,6 +127,13 @@ def _readable(source: Source) -> Iterator[None]:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         if isinstance(error, pl.exceptions.ColumnNotFoundError | pl.exceptions.SchemaError):
             problem = "its files have different columns or types"
+        elif isinstance(error, pl.exceptions.DuplicateError):
+            raise InputError(f"{source.path}: columns share a name. {SHARED}") from None
+        elif isinstance(error, pl.exceptions.PanicException):
+            raise InputError(
+                f"{source.path}: not a valid {source.resolved_format} file, or columns share a "
+                f"name. {SHARED}"
+            ) from None
         else:
             problem = f"not a valid {source.resolved_format} file"
         raise InputError(

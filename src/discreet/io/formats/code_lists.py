@@ -16,7 +16,8 @@ import polars as pl
 from discreet.errors import HierarchyError, InputError
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.io.source import Source
-from discreet.io.tables import column_names, read_table
+from discreet.io.tables import column_names, read_table, suspect_names
+from discreet.listing import nearest_column
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.roles import Role, ValueType
 
@@ -68,10 +69,10 @@ def write_code_hierarchy(
     """
     present = column_names(source)
     wanted = [one for one in (code, parent, name) if one]
-    lacking = [repr(one) for one in wanted if one not in present]
+    lacking = [one for one in wanted if one not in present]
     if lacking:
-        listed = ", ".join(repr(one) for one in present)
-        raise InputError(f"{source.path}: no column {', '.join(lacking)}. It has {listed}.")
+        hint = nearest_column(lacking[0], present, suspect=suspect_names(source))
+        raise InputError(f"{source.path}: no column {', '.join(map(repr, lacking))}. {hint}")
     specs = {
         one: ColumnSpec(Role.INSENSITIVE if one in wanted else Role.DROP, ValueType.TEXT)
         for one in present

@@ -25,10 +25,17 @@ from discreet.io.column_dictionary import sort_dictionary
 from discreet.io.csv.file_pieces import cut_file
 from discreet.io.csv.layout import Layout
 from discreet.io.csv.numbered_cells import NumberedCells, PieceReader
-from discreet.io.databases import ROWS_AT_ONCE, Database, connect, dialect_of, reading_cursor
+from discreet.io.databases import (
+    ROWS_AT_ONCE,
+    Database,
+    connect,
+    dialect_of,
+    name_of,
+    reading_cursor,
+)
 from discreet.io.formats.duckdb_files import DuckDBTable, opened_relation
 from discreet.io.formats.source_statement import select_of
-from discreet.io.header import require_names
+from discreet.io.header import names_read
 from discreet.table.coded_table import CodedTable
 from discreet.table.column_spec import ColumnSpec
 from discreet.typing import Ints
@@ -49,6 +56,7 @@ class DatabaseTable:
     place: str
     described: Sequence[tuple[str, Any]]  # name and type of each column
     cursor: Any
+    written: Sequence[str]  # the names of the statement, which may be shared
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -120,8 +128,9 @@ def opened_table(
 ) -> Iterator[DatabaseTable | DuckDBTable]:
     """Run one statement by a connection that cannot write."""
     if dialect_of(url, to_read=True) == "duckdb":
-        with opened_relation(url, folder, table, query) as relation:
-            yield DuckDBTable(relation)
+        with opened_relation(url, folder, table, query) as (relation, written):
+            names_read(written, f"Database '{name_of(url)}'")  # warns
+            yield DuckDBTable(relation, written)
         return
     statement = select_of(table, query)
     database = connect(url, folder, read_only=True)
@@ -130,8 +139,10 @@ def opened_table(
     try:
         with database._reporting(what), reading_cursor(database, statement) as cursor:
             described = [(column[0], column[1]) for column in cursor.description]
-            require_names([name for name, _ in described], place)
-            yield DatabaseTable(database, statement, place, described, cursor)
+            written = [name for name, _ in described]
+            names = names_read(written, place)
+            described = [(name, kind) for name, (_, kind) in zip(names, described, strict=True)]
+            yield DatabaseTable(database, statement, place, described, cursor, written)
     finally:
         database.close()
 

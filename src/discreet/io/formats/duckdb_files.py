@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,16 +11,21 @@ from typing import Any
 from discreet.errors import InputError
 from discreet.extras import require_extra
 from discreet.io.databases import column_name, file_of, name_of
-from discreet.io.formats.source_statement import select_of
+from discreet.io.formats.source_statement import select_of, with_names
 from discreet.io.frames import code_frame, plain_frame
-from discreet.io.header import require_names
+from discreet.io.header import distinct_names
 from discreet.table.coded_table import CodedTable
 from discreet.table.column_spec import ColumnSpec
 
 
 @contextmanager
-def opened_relation(url: str, folder: Path, table: str | None, query: str | None) -> Iterator[Any]:
-    """Yield the relation of a table or a query while its file is open."""
+def opened_relation(
+    url: str, folder: Path, table: str | None, query: str | None
+) -> Iterator[tuple[Any, list[str]]]:
+    """Yield the relation of a table or a query while its file is open, and the names as written.
+
+    Columns of a query that share a name have distinct ones in the relation.
+    """
     duckdb = require_extra("duckdb", "DuckDB files", "duckdb")
     path, name = file_of(url, folder), name_of(url)
     if not path.is_file():
@@ -35,8 +40,11 @@ def opened_relation(url: str, folder: Path, table: str | None, query: str | None
                 raise InputError(f"Database '{name}': the query is several statements. Use one.")
             connection.sql(nested)
             relation = connection.sql(statement)
-            require_names(relation.columns, f"Database '{name}' ({what})")
-            yield relation
+            written = list(relation.columns)
+            names = distinct_names(written, f"Database '{name}' ({what})")
+            if names != written:
+                relation = connection.sql(with_names(statement, names))
+            yield relation, written
     except duckdb.Error as error:  # whose message may quote cells
         kind = type(error).__name__
         raise InputError(f"Database '{name}' ({what}): it cannot be read ({kind}).") from None
@@ -47,6 +55,7 @@ class DuckDBTable:
     """The result of one statement of DuckDB, whose rows are read once."""
 
     relation: Any
+    written: Sequence[str]  # the names of the statement, which may be shared
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from discreet.errors import InputError
-from discreet.io.databases import quoted
+from discreet.io.databases import column_name, quoted
 
 # Text in quotes or between dollars, comments, the end of a statement, anything else.
 _TOKENS = re.compile(
@@ -21,6 +22,13 @@ _TOKENS = re.compile(
 def select_of(table: str | None, query: str | None) -> str:
     """Return the statement that reads a table, or the query itself."""
     return f"SELECT * FROM {quoted(table)}" if table else _without_end(query or "")
+
+
+def with_names(statement: str, names: Sequence[str]) -> str:
+    """Return a statement whose columns have other names, each by its place."""
+    listed = ", ".join(map(column_name, names))
+    source = "discreet_named"
+    return f"WITH {source}({listed}) AS (\n{statement}\n)\nSELECT * FROM {source}"
 
 
 def _without_end(query: str) -> str:

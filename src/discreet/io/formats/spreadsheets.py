@@ -16,12 +16,13 @@ import polars as pl
 from discreet.errors import InputError
 from discreet.extras import require_extra
 from discreet.io.formats.statistical_files import whole_numbers
-from discreet.io.header import numbered_names
+from discreet.io.header import distinct_names, numbered_names
 from discreet.io.source import Source
+from discreet.regular_files import require_unpacked_archive
 
 
 def sheet_names(source: Source) -> list[str]:
-    """Return the names of a sheet's columns."""
+    """Return the names of a sheet's columns as they are written."""
     with _readable(source):
         return _names(source, *_open(source))
 
@@ -30,7 +31,7 @@ def sheet_columns(source: Source, names: Sequence[str]) -> Iterator[pl.Series]:
     """Yield some columns of a sheet."""
     with _readable(source):
         book, sheet = _open(source)
-        present = _names(source, book, sheet)
+        present = distinct_names(_names(source, book, sheet), str(source.path))
         frame = book.load_sheet(
             sheet,
             header_row=None,
@@ -47,6 +48,7 @@ def _open(source: Source) -> tuple[Any, str]:
     library = require_extra("fastexcel", "Spreadsheets", "excel")
     logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it warns of columns without cells
     source.require_file()
+    require_unpacked_archive(source.path)
     book = library.read_excel(str(source.path))
     sheets = list(book.sheet_names)
     listed = ", ".join(repr(name) for name in sheets)

@@ -18,6 +18,7 @@ from discreet.errors import InputError
 from discreet.extras import require_extra
 from discreet.io.column_dictionary import render
 from discreet.io.source import Source
+from discreet.regular_files import require_unpacked_cells
 from discreet.table.roles import ValueType
 
 READERS = {
@@ -49,6 +50,8 @@ def statistical_columns(source: Source, names: Sequence[str]) -> Iterator[pl.Ser
     """Yield some columns of a file."""
     keep = source.user_missing == "keep"
     given = {} if source.resolved_format == "xport" else {"user_missing": keep}
+    shape = _read(source, metadataonly=True)[1]
+    require_unpacked_cells(source.path, max(shape.number_rows or 0, 0), len(names))
     frame, found = _read(source, usecols=list(names), **given)
     labels = _labels_of(found).values if source.labels else {}
     for name in names:

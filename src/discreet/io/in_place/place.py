@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.io.frames import code_frame
+from discreet.io.header import distinct_names, renaming_notice
 from discreet.table.coded_table import CodedTable
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.persons import Persons
@@ -41,6 +42,13 @@ class Place(ABC):
 
     name: str  # for messages
     remarks: tuple[str, ...] = ()  # what counts in this place do not say, once it has counted
+
+    def named(self, written: Sequence[str]) -> tuple[str, ...]:
+        """Return a name of its own for every column; where some share one, remark it."""
+        names = distinct_names(written, self.name)
+        notice = renaming_notice(written, names)
+        self.remarks = () if notice is None else (notice,)
+        return tuple(names)
 
     @abstractmethod
     def columns(self) -> tuple[str, ...]:

@@ -24,10 +24,11 @@ from discreet.io.databases import (
     dialect_of,
     fetch,
     name_of,
+    reading_cursor,
 )
 from discreet.io.formats.duckdb_files import opened_relation
-from discreet.io.formats.source_statement import select_of
-from discreet.io.header import require_names
+from discreet.io.formats.source_statement import select_of, with_names
+from discreet.io.header import distinct_names
 from discreet.io.in_place.place import COUNT, NUMBER, Place
 
 # Types of PostgreSQL whose values are compared as they are read: truth values, integers, floats,
@@ -78,9 +79,11 @@ class DatabasePlace(Place):
 
     def columns(self) -> tuple[str, ...]:
         with self._database() as database:
-            names = [name for name, _ in _described(database, self.select)]
-        require_names(names, self.name)
-        return tuple(names)
+            written = [name for name, _ in _described(database, self.select)]
+        names = self.named(written)
+        if list(names) != written:
+            self.select = with_names(self.select, names)
+        return names
 
     def counted(self, columns: Sequence[str], person: Sequence[str]) -> pl.DataFrame:
         with self._database() as database:
@@ -125,7 +128,8 @@ def _written(cell: str, kind: int) -> str:
 
 def _described(database: Database, select: str) -> list[tuple[str, Any]]:
     """The names of the columns, and their types in PostgreSQL."""
-    return fetch(database, f"SELECT * FROM (\n{select}\n) AS source LIMIT 0")[0]
+    with reading_cursor(database, select) as cursor:
+        return [(column[0], column[1]) for column in cursor.description]
 
 
 class RelationPlace(Place):
@@ -141,17 +145,18 @@ class RelationPlace(Place):
         self.name = name
 
     def columns(self) -> tuple[str, ...]:
-        require_names(self.relation.columns, self.name)
-        return tuple(self.relation.columns)
+        return self.named(self.relation.columns)
 
     def counted(self, columns: Sequence[str], person: Sequence[str]) -> pl.DataFrame:
-        types = dict(zip(self.relation.columns, map(str, self.relation.types), strict=True))
+        names = distinct_names(self.relation.columns, self.name)
+        types = dict(zip(names, map(str, self.relation.types), strict=True))
         cells = [_duckdb_cell(name, types[name]) for name in columns]
         ranked = [
             f"NULLIF({_binary(f'CAST({column_name(name)} AS VARCHAR)')}, '')" for name in person
         ]
         view = "discreet_source"
-        statement = count_statement(f"SELECT * FROM {view}", cells, cells, ",\n".join(ranked))
+        select = with_names(f"SELECT * FROM {view}", names)
+        statement = count_statement(select, cells, cells, ",\n".join(ranked))
         try:
             found = pl.DataFrame(self.relation.query(view, statement))
         except Exception as error:
@@ -160,8 +165,8 @@ class RelationPlace(Place):
             raise InputError(  # the message of DuckDB may quote cells
                 f"{self.name}: the rows cannot be counted ({type(error).__name__})."
             ) from None
-        names = [*columns, *([NUMBER] if person else []), COUNT]
-        return found.rename(dict(zip(found.columns, names, strict=True)))
+        shown = [*columns, *([NUMBER] if person else []), COUNT]
+        return found.rename(dict(zip(found.columns, shown, strict=True)))
 
 
 def _duckdb_cell(name: str, kind: str) -> str:
@@ -182,9 +187,9 @@ class DuckDBFile(Place):
         self.name = f"Database '{name_of(url)}'"
 
     def columns(self) -> tuple[str, ...]:
-        with opened_relation(*self.source) as relation:
-            return RelationPlace(relation, self.name).columns()
+        with opened_relation(*self.source) as (_, written):
+            return self.named(written)
 
     def counted(self, columns: Sequence[str], person: Sequence[str]) -> pl.DataFrame:
-        with opened_relation(*self.source) as relation:
+        with opened_relation(*self.source) as (relation, _):
             return RelationPlace(relation, self.name).counted(columns, person)

@@ -91,7 +91,8 @@ GIVEN_NAMES = _listed(
     " joao paulo rafael fernando ricardo bruno tiago joana beatriz ines mariana fernanda juliana"
     " adriana camila gabriela catarina rui nuno mehmet mustafa ahmet ali huseyin hasan ibrahim"
     " ismail osman murat emre yusuf fatma ayse emine hatice zeynep elif merve esra busra selin"
-    " deniz cem can burak ozge ebru"
+    " deniz cem can burak ozge ebru giulia marco chiara luca matteo alessandro alessandra giuseppe"
+    " giovanni giorgio francesca silvia paolo andrea davide stefano roberta federica simona"
 )
 FAMILY_NAMES = _listed(
     "smith jones williams taylor brown davies evans wilson johnson roberts miller davis moore"
@@ -101,7 +102,8 @@ FAMILY_NAMES = _listed(
     " rodriguez gonzalez fernandez lopez sanchez perez gomez ruiz hernandez diaz moreno munoz"
     " silva santos ferreira pereira oliveira costa rodrigues martins jesus sousa fernandes"
     " goncalves gomes lopes marques almeida ribeiro yilmaz kaya demir sahin celik yildiz yildirim"
-    " ozturk aydin ozdemir arslan dogan kilic aslan cetin kara koc kurt"
+    " ozturk aydin ozdemir arslan dogan kilic aslan cetin kara koc kurt rossi russo ferrari"
+    " esposito bianchi romano colombo ricci marino greco bruno gallo conti mancini rizzo lombardi"
 )
 STREET_WORDS = (
     r"(?:\b(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|court|square|boulevard|blvd|weg|platz"

@@ -13,6 +13,8 @@ import yaml
 from discreet.hierarchies.automatic import propose
 from discreet.job.identifying import count_uses, words_of
 from discreet.job.model import Job
+from discreet.job.parts import UNCHANGED
+from discreet.job.person_agreement import Agreement
 from discreet.job.proposing.presets import Plan, Preset, plan_for
 from discreet.job.proposing.questions import Ask, ask_plan
 from discreet.job.proposing.role_judgement import Proposal, suggest_person, suggest_roles
@@ -51,7 +53,7 @@ def as_category(column: Column, proposal: Proposal) -> Column:
 _HEAD = """\
 # A proposal from names and values. Review every line: only you know what attackers know.
 # Roles: identifier (never published), quasi-identifier (attackers may know it; made coarser),
-# sensitive (protected), insensitive (published unchanged), drop (not published).
+# sensitive (protected), unchanged (published as it is), drop (not published).
 """
 
 _PERSON = """\
@@ -70,6 +72,7 @@ class ProposedJob:
     person: str | None  # the column that identifies persons, where they have several rows
     persons: PersonCounts | None
     folder: Path  # that the paths of the job start from
+    notices: tuple[str, ...] = ()  # what was not read as it is written
 
     @property
     def job(self) -> Job:
@@ -147,9 +150,16 @@ def propose_for(
     source = f"source: {_flow(place)}\n" if place else ""
     unit = ""
     if person is not None and persons is not None:
-        named = _flow({"column": person.name, "rows": "collapse"})
+        keyed: dict[str, object] = {"column": person.name, "rows": "collapse"}
+        disagreeing = Agreement.of(columns, [person.name], persons).disagreeing
+        if disagreeing:
+            keyed["disagreeing"] = max(disagreeing.values())
+        named = _flow(keyed)
+        if disagreeing:
+            named += f"  # rows of so many persons differ: {_counts(disagreeing)}"
         unit = f"# {persons.counts.sentence(repr(person.name))}\n" + _PERSON.format(named=named)
     notes = [
+        *untyped.notices,
         *plan.notes,
         *_sets_of_columns(plan.roles),
         *_values_without_harm(columns, plan.roles),
@@ -159,7 +169,11 @@ def propose_for(
     text = f"{head}{source}attributes:\n{''.join(lines)}{unit}{_guarantees(plan)}"
     counts = None if persons is None else persons.counts
     name = person.name if person is not None and repeated else None
-    return ProposedJob(text, proposed, name, counts, folder)
+    return ProposedJob(text, proposed, name, counts, folder, untyped.notices)
+
+
+def _counts(disagreeing: Mapping[str, int]) -> str:
+    return ", ".join(f"{name!r} {count:,}" for name, count in disagreeing.items())
 
 
 _NUMBER_AT_END = re.compile(r"(.*?[A-Za-z])[_. -]?\d{1,2}")
@@ -226,7 +240,7 @@ def _entry(
 ) -> dict[str, object]:
     """The keys of one attribute."""
     role = proposal.role
-    entry: dict[str, object] = {"role": str(role)}
+    entry: dict[str, object] = {"role": UNCHANGED if role is Role.INSENSITIVE else str(role)}
     if not role.published:
         return entry
     coded = as_category(column, proposal)

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.by_name import nearest
 from discreet.errors import InputError
 from discreet.job.proposing.presets import PRESETS, Plan, Preset, requirements_for
 from discreet.job.proposing.role_judgement import Proposal, suggest_person
 from discreet.job.proposing.vocabulary import Meaning
+from discreet.listing import nearest_column
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import Role
 
@@ -122,7 +122,7 @@ def _problem(key: str, line: str, names: Sequence[str]) -> str | None:
         return None if line in words else f"'{line}' is not one of {', '.join(words)}."
     unknown = [name for name in _names(line) if name not in names]
     if unknown:
-        return f"There is no column '{unknown[0]}'. {nearest(unknown[0], names)}"
+        return f"There is no column '{unknown[0]}'. {nearest_column(unknown[0], names)}"
     if key == "person" and len(_names(line)) > 1:
         return "Name one column. Several that name a person together go into the job by hand."
     return None
@@ -145,7 +145,8 @@ def _chosen(
 ) -> dict[str, Proposal]:
     """The role of each column by the answers.
 
-    Columns in none of them are insensitive, unless they are the proposed weight or household.
+    Columns in none of them are not published, unless they are proposed as unchanged, as the weight
+    or as the household.
     """
     chosen: dict[str, Role] = {}
     for key, role in _BY_ANSWER.items():
@@ -157,8 +158,8 @@ def _chosen(
                 )
     for name in names:
         role = roles[name].role
-        kept = role in (Role.WEIGHT, Role.HOUSEHOLD)
-        chosen.setdefault(name, role if kept else Role.INSENSITIVE)
+        kept = role in (Role.WEIGHT, Role.HOUSEHOLD, Role.INSENSITIVE)
+        chosen.setdefault(name, role if kept else Role.DROP)
     return {
         name: roles[name]
         if roles[name].role is chosen[name]

@@ -14,7 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from discreet.job.identifying import count_uses, identifying_values, words_of
+from discreet.job.direct_identifiers import TIMES, UNIQUE_AT_MOST, direct_identifiers, unique_by
+from discreet.job.identifying import count_uses, words_of
+from discreet.job.person_agreement import Agreement
 from discreet.job.proposing.date_columns import date_format, is_birth, judged_dates
 from discreet.job.proposing.determined_columns import determined_columns, unique_shares
 from discreet.job.proposing.value_forms import (
@@ -26,12 +28,14 @@ from discreet.job.proposing.value_forms import (
 )
 from discreet.job.proposing.vocabulary import Meaning, named_meanings
 from discreet.table.coded_table import Column
+from discreet.table.persons import persons_of
 from discreet.table.roles import Role, ValueType
 
 MOST_KNOWN = 10  # quasi-identifiers: more of a person at once no attacker plausibly knows
 ANSWERS = 8  # numbered columns of one questionnaire, at least
 CHOICES = 30  # distinct values of an answer, at most
 ROWS_OF_KEY = 20  # more rows of a value on average: a category
+ERRORS = 0.01  # of the persons with several rows: their rows may differ in sex, birth or name
 
 Confidence = Literal["high", "medium", "low"]
 
@@ -66,32 +70,54 @@ def suggest_roles(columns: Iterable[Column]) -> dict[str, Proposal]:
     roles |= _beyond_the_known(roles)
     roles |= _shared_identifiers(table, roles)
     roles |= _one_of_a_sample(table, roles)
+    roles |= _singling_out(table, roles)
     return _with_costs(table, roles)
 
 
 def suggest_person(columns: Iterable[Column], roles: Mapping[str, Proposal]) -> Column | None:
     """The proposed key of persons that several rows share; of several, that with most values.
 
-    Telephone and account numbers, which families share, count where no key shows one row a person.
+    Where another key is unique, one row is one person, unless the repeated key names persons. Rows
+    that a key joins agree on sex, birth date and names, but for few errors.
     """
-    found = [
+    table = list(columns)
+    keys = [
         (column, roles[column.name].meaning, count_uses(column))
-        for column in columns
+        for column in table
         if roles[column.name].role is Role.IDENTIFIER
     ]
     one_row = any(
         meaning in _KEYS_OF_PERSONS[0] + _KEYS_OF_PERSONS[1]
         and uses.most <= 1
         and not _ROW_KEY.search(words_of(column.name))
-        for column, meaning, uses in found
+        for column, meaning, uses in keys
     )
-    for kinds in _KEYS_OF_PERSONS[: 2 if one_row else 3]:
-        repeated = [one for one in found if one[1] in kinds and one[2].most > 1]
-        if repeated:
-            return max(repeated, key=lambda one: one[2].values)[0]
+    for kinds in _KEYS_OF_PERSONS:
+        repeated = [
+            (column, uses)
+            for column, meaning, uses in keys
+            if meaning in kinds and uses.most > 1 and column.type not in _MEASURES
+            if not one_row or _OF_PERSONS.search(words_of(column.name))
+        ]
+        repeated.sort(key=lambda key: -key[1].values)
+        for column, _ in repeated:
+            if _joins_persons(column, table):
+                return column
     return None
 
 
+def _joins_persons(key: Column, table: Sequence[Column]) -> bool:
+    """Return whether the rows that a key joins agree, but for few errors."""
+    persons = persons_of([key], len(key.codes))
+    agreement = Agreement.of(table, [key.name], persons)
+    return agreement.worst <= ERRORS * agreement.several
+
+
+_MEASURES = (ValueType.NUMBER, ValueType.DATE)
+_OF_PERSONS = re.compile(
+    r"\b(patient|person|subject|member|customer|client|employee|student|respondent|participant"
+    r"|patienten\w*|patnr|kunden\w*|personal\w*|hasta|musteri|paciente|cliente|paziente|ssn|mrn)"
+)
 _KEYS_OF_PERSONS: tuple[tuple[Meaning, ...], ...] = (
     (Meaning.PERSON_KEY,),
     (Meaning.NATIONAL_NUMBER, Meaning.E_MAIL, Meaning.LOGIN),
@@ -118,7 +144,10 @@ def _judge(shape: Shape) -> Proposal:
     words = words_of(column.name)
     said = list(named_meanings(words))
     named = next((one for one in said if _plausible(one[0], shape)), None)
-    found = identifying_values(column)
+    direct = direct_identifiers(column)
+    found = None if direct is None else direct.what
+    if found == TIMES:
+        return _proposal(Meaning.EVENT_DATE, f"it holds {found}", "high", Role.DROP)
     if found and not (said and said[0][0] in _KEY_OF_OTHERS):
         return _proposal(_kind_of_identifier(found, named), f"it holds {found}", "high")
     told = meaning_of_values(shape)
@@ -135,7 +164,7 @@ def _judge(shape: Shape) -> Proposal:
     if shape.unique and nominal:
         what = "text" if column.type is ValueType.TEXT else "whole numbers"
         reason = f"{what}; {shape.distinct:,} of {shape.rows:,} values differ"
-        return _proposal(Meaning.PERSON_KEY, reason, "medium")
+        return Proposal(Role.IDENTIFIER, reason, "medium")  # perhaps a measure: no key of persons
     return Proposal(Role.QUASI_IDENTIFIER, f"{shape.distinct:,} values of unknown meaning", "low")
 
 
@@ -161,6 +190,7 @@ def _kind_of_identifier(found: str, named: tuple[Meaning, str] | None) -> Meanin
         "e-mail": Meaning.E_MAIL, "bank": Meaning.ACCOUNT, "card": Meaning.ACCOUNT,
         "telephone": Meaning.TELEPHONE, "IP": Meaning.LOGIN, "national": Meaning.NATIONAL_NUMBER,
         "tax": Meaning.NATIONAL_NUMBER, "NHS": Meaning.NATIONAL_NUMBER,
+        "names": Meaning.NAME, "addresses": Meaning.ADDRESS,
     }  # fmt: skip
     if named is not None and named[0].sense.role is Role.IDENTIFIER:
         return named[0]
@@ -290,17 +320,49 @@ _PROTECTED = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 
 
 def _beyond_the_known(roles: Mapping[str, Proposal]) -> dict[str, Proposal]:
-    """Publish unchanged the quasi-identifiers that come after the most plausible ones."""
+    """Do not publish known columns that come after the most plausible quasi-identifiers.
+
+    Those of unknown meaning may be published unchanged, if they single out nobody.
+    """
     names = [name for name, one in roles.items() if one.role is Role.QUASI_IDENTIFIER]
     ranked = sorted(names, key=lambda name: -_rank(roles[name]))
     more = f"an attacker who knows {MOST_KNOWN} others of a person plausibly knows no more"
+    known = (
+        f"others may know it, and {MOST_KNOWN} columns are quasi-identifiers: not published; to "
+        "publish it coarsened, write {role: quasi-identifier}"
+    )
     return {
-        name: replace(
-            roles[name], role=Role.INSENSITIVE, confidence="low",
-            reason=f"{roles[name].reason}; {more}",
-        )
+        name: replace(roles[name], role=Role.INSENSITIVE, confidence="low",
+                      reason=f"{roles[name].reason}; {more}")
+        if roles[name].meaning is None
+        else replace(roles[name], role=Role.DROP, confidence="medium",
+                     reason=f"{roles[name].reason}; {known}")
         for name in ranked[MOST_KNOWN:]
     }  # fmt: skip
+
+
+def _singling_out(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str, Proposal]:
+    """Do not publish unchanged what makes persons unique, alone or with the other such columns."""
+    rows = len(columns[0].codes) if columns else 0
+    changed: dict[str, Proposal] = {}
+    accepted: list[Column] = []
+    advice = "not published; to publish it coarsened, write {role: quasi-identifier}"
+    for column in columns:
+        role = roles[column.name]
+        if role.role is not Role.INSENSITIVE:
+            continue
+        alone = unique_by(column)
+        together = unique_shares([*accepted, column], [], rows)[0]
+        if alone <= UNIQUE_AT_MOST * rows and together <= UNIQUE_AT_MOST:
+            accepted.append(column)
+            continue
+        found = f"{alone:,} of {rows:,} rows are unique by it"
+        if alone <= UNIQUE_AT_MOST * rows:
+            found = f"with the other unchanged columns {together:.0%} of the rows are unique"
+        changed[column.name] = replace(
+            role, role=Role.DROP, confidence="medium", reason=f"{role.reason}; {found}: {advice}"
+        )
+    return changed
 
 
 def _rank(proposal: Proposal) -> int:

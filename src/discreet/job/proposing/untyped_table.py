@@ -5,7 +5,7 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -14,11 +14,19 @@ from discreet.errors import InputError
 from discreet.io.csv.layout import lacks_header
 from discreet.io.databases import dialect_of, file_of
 from discreet.io.formats.database_tables import opened_table
-from discreet.io.frames import code_frame, frame_columns, plain_frame
+from discreet.io.frames import (
+    code_frame,
+    frame_columns,
+    frame_names,
+    plain_frame,
+    unwrapped_frame,
+)
+from discreet.io.header import renaming_notice, without_copies
 from discreet.io.in_place.place import is_url, require_file_for, require_one_table
 from discreet.io.source import Source
-from discreet.io.tables import column_names, read_table
+from discreet.io.tables import column_names, read_table, written_names
 from discreet.job.proposing.date_columns import DATE_FORMATS, date_format
+from discreet.listing import looks_like_cell
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.roles import Role, ValueType
@@ -34,6 +42,7 @@ class UntypedTable:
     source: Mapping[str, Any] = field(default_factory=dict)  # as a job in this folder writes it
     missing: tuple[str, ...] = ()  # tokens that seem to mean "missing"
     formats: Mapping[str, str] = field(default_factory=dict)  # of dates that are not ISO
+    notices: tuple[str, ...] = ()  # what was not read as it is written
 
     def source_from(self, folder: Path) -> dict[str, Any]:
         """Return the ``source`` of a job in a folder; empty for a frame."""
@@ -60,28 +69,36 @@ def read_untyped(
         require_one_table(table, query)
         with opened_table(str(data), Path.cwd(), table, query) as found:
             coded = found.coded({name: ColumnSpec(Role.INSENSITIVE) for name in found.names}, ())
-        return UntypedTable(coded, {"url": str(data), "table": table, "query": query})
+        coded, notices = _without_copies(coded, found.written)
+        origin = {"url": str(data), "table": table, "query": query}
+        return UntypedTable(coded, origin, notices=notices)
     require_one_table(table, query, url=False)
     if isinstance(data, str | Path):
         return _read_file(Path(data), options or {})
-    frame = plain_frame(data)
+    given = unwrapped_frame(data)
+    frame = plain_frame(given)  # warns where columns share a name
     specs = {name: ColumnSpec(Role.INSENSITIVE) for name in frame_columns(frame)}
-    return UntypedTable(code_frame(frame, specs))
+    renamed = type(frame) is type(given)  # not a stream, which was read
+    written = frame_names(given if renamed else frame)
+    coded, notices = _without_copies(code_frame(frame, specs), written)
+    return UntypedTable(coded, notices=notices)
 
 
 def _read_file(path: Path, options: Mapping[str, Any]) -> UntypedTable:
     source = Source.of_file(path, **options)
-    if source.is_text and lacks_header(source):
+    if _lacks_header(source):
         raise InputError(
             f"{source.path}: the first line looks like a row of cells, not like a header. Add a "
-            "line with the names of the columns, or read it with `header: false`."
+            "line with the names of the columns, or read it with 'header: false' (--source "
+            "header=false). If it is a header, state it with 'header: true'."
         )
     given = source.model_dump(mode="json", include=set(options) - {"missing"})
     written = {"path": str(path), **given}
     names = column_names(source)
     table = read_table(source, {name: ColumnSpec(Role.INSENSITIVE) for name in names})
+    table, notices = _without_copies(table, written_names(source))
     if not source.is_text:
-        return UntypedTable(table, written, source.missing)
+        return UntypedTable(table, written, source.missing, notices=notices)
     tokens = [token for token in MISSING_TOKENS if any((c.text == token).any() for c in table)]
     missing = tuple(dict.fromkeys((*source.missing, *tokens)))
     formats = {c.name: found for c in table if (found := other_date_format(c, missing))}
@@ -93,8 +110,41 @@ def _read_file(path: Path, options: Mapping[str, Any]) -> UntypedTable:
         )
         for c in table
     }
+    specs |= {name: ColumnSpec(Role.DROP) for name in names if name not in specs}
     typed = read_table(source.model_copy(update={"missing": missing}), specs)
-    return UntypedTable(typed, written, missing, formats)
+    return UntypedTable(typed, written, missing, formats, notices)
+
+
+def _lacks_header(source: Source) -> bool:
+    if source.is_text:
+        return lacks_header(source)
+    if source.resolved_format not in ("excel", "ods") or "header" in source.model_fields_set:
+        return False
+    names = column_names(source)
+    return source.header and 2 * sum(map(looks_like_cell, names)) >= len(names)
+
+
+def _without_copies(
+    table: CodedTable, written: Sequence[str]
+) -> tuple[CodedTable, tuple[str, ...]]:
+    """Return a table without the columns that repeat one of the same written name, and notices."""
+    names = list(table.columns)
+    notice = renaming_notice(written, names)
+    if notice is None:
+        return table, ()
+    first = dict(zip(reversed(written), reversed(names), strict=True))  # by written name
+    copies = [
+        read
+        for name, read in zip(written, names, strict=True)
+        if read != first[name] and _equal(table[read], table[first[name]])
+    ]
+    kept = {name: column for name, column in table.columns.items() if name not in copies}
+    left_out = (*table.left_out, *copies)
+    return replace(table, columns=kept, left_out=left_out), (without_copies(notice, copies),)
+
+
+def _equal(first: Column, second: Column) -> bool:
+    return first.text.equals(second.text) and bool((first.codes == second.codes).all())
 
 
 def other_date_format(column: Column, missing: Sequence[str] = ()) -> str | None:

@@ -120,11 +120,17 @@ def _free_text(shape: Shape) -> tuple[Meaning, str] | None:
 
 
 def _address(shape: Shape) -> tuple[Meaning, str] | None:
-    if _is_text(shape) and shape.distinct >= MANY:
-        numbered = shape.some.str.contains(r"\d") & shape.some.str.contains(_ADDRESS)
-        if int(numbered.sum()) >= MOST * len(shape.some):
-            return Meaning.ADDRESS, "its values have words for streets and house numbers"
+    if address_words(shape):
+        return Meaning.ADDRESS, "its values have words for streets and house numbers"
     return None
+
+
+def address_words(shape: Shape) -> bool:
+    """Return whether most values have a word for a street and a number."""
+    if not _is_text(shape) or shape.distinct < MANY:
+        return False
+    numbered = shape.some.str.contains(r"\d") & shape.some.str.contains(_ADDRESS)
+    return int(numbered.sum()) >= MOST * len(shape.some)
 
 
 def _names(shape: Shape) -> tuple[Meaning, str] | None:

@@ -305,7 +305,8 @@ _WORDS: dict[Meaning, str] = {
         "usuario kullanici device+KEY photo foto"
     ),
     Meaning.NAME: (
-        "name names surname firstname lastname fullname forename givenname initials vorname "
+        "=first =last name names surname firstname lastname fullname cognome nominativo "
+        "middlename familyname forename givenname initials vorname "
         "nachname familienname zuname nom prenom nombre apellido apellidos nome sobrenome apelido "
         "ad adi soyad soyadi isim fname lname"
     ),

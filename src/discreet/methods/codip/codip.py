@@ -39,10 +39,10 @@ on compressed counts; then O(s²) for each of s − 1 merges. Exhaustive: Bell(s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, NonNegativeInt, model_validator
 from pydantic_core import PydanticCustomError
 
 from discreet.by_name import nearest
@@ -58,9 +58,7 @@ from discreet.methods.base import (
 )
 from discreet.methods.codip.frontier import Frontier, frontier_of
 from discreet.methods.codip.local_projections import LocalRecoder
-from discreet.methods.codip.manifest_entry import CodipEntry
-from discreet.methods.codip.node_table import NodeTable
-from discreet.methods.codip.person_nodes import PersonNodes
+from discreet.methods.codip.node_table import NodeTable, PersonNodes
 from discreet.methods.codip.plans import (
     TIE,
     Plan,
@@ -73,11 +71,51 @@ from discreet.methods.codip.plans import (
 )
 from discreet.methods.codip.recoder import Recoder, failure_of
 from discreet.methods.full_domain.costs import Measure
-from discreet.methods.manifest_entry import MethodEntry
+from discreet.methods.manifest_entry import MethodEntry, StatedRelease, level_problems
+from discreet.statements import Statement
 from discreet.table.persons import Keeping
 from discreet.table.roles import Role
 
 EXHAUSTIVE_LIMIT = 9  # attributes; Bell(9) = 21 147 plans
+
+
+class CodipEntry(MethodEntry):
+    """What a manifest says of codip: its projections."""
+
+    name: Literal["codip"]
+    plan: list[list[str]]  # sensitive attributes by table
+    # By table and quasi-identifier; empty where recoding is local.
+    levels: dict[str, dict[str, NonNegativeInt]] = Field(default_factory=dict)
+    closeness: float = 0.0  # of the worst class of any table
+
+    @property
+    def publishes_tight_cells(self) -> bool:
+        return not self.levels
+
+    def levels_of(self, table: str) -> Mapping[str, int] | None:
+        return self.levels.get(table)
+
+    def problems(self, release: StatedRelease) -> list[str]:
+        unknown = [
+            f"levels of '{table}', which is not a table"
+            for table in set(self.levels) - {*release.tables}
+        ]
+        return unknown + [
+            line
+            for table, levels in self.levels.items()
+            for line in level_problems(f"levels.{table}", levels, release.quasi_identifiers)
+        ]
+
+    def private_sentences(self, facts: Mapping[str, Any], utility: Mapping[str, Any]) -> list[str]:
+        if "association_loss" not in facts:
+            return []
+        return [
+            Statement(
+                "codip.association",
+                association_loss=facts["association_loss"],
+                information_exposure=facts["information_exposure"],
+            )
+        ]
 
 
 class Codip(Method):

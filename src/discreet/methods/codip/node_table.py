@@ -10,6 +10,8 @@ matter of microseconds.
 Only nodes that meet the requirements on sizes (these get easier upward, so few are tried) and the
 discernibility ceiling have a row. Multi-attribute ℓ-diversity depends on the block's other
 attributes; it is judged block by block, at the nodes that are left, from the cheapest on.
+
+Where a person has several rows, classes are judged on persons (``PersonNodes``).
 """
 
 from __future__ import annotations
@@ -27,15 +29,17 @@ from discreet.methods.codip.plans import Block
 from discreet.methods.codip.recoder import Recoded, failure_of
 from discreet.methods.full_domain.costs import Measure, cell_cost, class_size, discernibility
 from discreet.methods.full_domain.lattice_search import minimal_nodes
-from discreet.methods.full_domain.person_recodings import recodings_of
+from discreet.methods.full_domain.person_recodings import PersonRecodings, recodings_of
 from discreet.methods.shared.distinct_tuples import Compressed
 from discreet.methods.shared.frequency_sets import FrequencySet, FrequencySets
 from discreet.methods.shared.infeasibility import advice, infeasible, protects_nothing
+from discreet.methods.shared.judged_persons import counts_on_persons
 from discreet.methods.shared.lattice import Node
 from discreet.requirements.base import Requirement, SizeRequirement, Verdict
 from discreet.requirements.closeness import TCloseness, earth_movers_distance
-from discreet.table.classes import classes_of
+from discreet.table.classes import Classes, classes_of
 from discreet.table.counts import ClassCounts
+from discreet.table.person_counts import PersonBasis, count_persons
 
 NODE_LIMIT = 2**17  # rows of the table
 CLOSEST = TCloseness(t=0)
@@ -366,3 +370,35 @@ def _sorted(
         else:
             on_attributes.append(requirement)
     return on_sizes, on_blocks, closeness, on_attributes
+
+
+class PersonNodes(NodeTable):
+    """Nodes at which all rows of a person are in one class, or under ``scope: rows`` all nodes."""
+
+    recodings: PersonRecodings
+
+    def _classes(self, classes: FrequencySet) -> Classes | None:
+        """The classes of the rows at a node; None where rows of a person differ there."""
+        of_row = self.recodings.class_of_row(classes)
+        return None if (of_row < 0).any() else Classes.of_numbers(of_row.astype(np.int32))
+
+    def _sizes(self, classes: FrequencySet) -> ClassCounts | None:
+        found = self._classes(classes)
+        if found is None:
+            return None
+        return count_persons(found, self.recodings.persons, [], PersonBasis.PERSONS)
+
+    def _counting(self, classes: FrequencySet, name: str) -> Callable[[Requirement], ClassCounts]:
+        return lambda asked: self._counts(classes, asked, (name,))
+
+    def _block_counts(self, block: Block) -> Callable[[Requirement, Node], ClassCounts]:
+        names = tuple(self.attributes[a] for a in block)
+        return lambda asked, node: self._counts(self.recodings.sets[node], asked, names)
+
+    def _counts(
+        self, classes: FrequencySet, asked: Requirement, names: tuple[str, ...]
+    ) -> ClassCounts:
+        found = self._classes(classes)
+        assert found is not None  # nodes that are not closed have no row in the table
+        columns = [self.task.table[name] for name in names]
+        return counts_on_persons(asked, found, self.recodings.persons, columns)

@@ -9,20 +9,20 @@ Cost: linear in the rows.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from discreet.errors import InfeasibleError, InputError, JobError
 from discreet.methods.base import NOT_NUMBERED, Bucketized, ShardedMethod, Task
-from discreet.methods.decomposition.manifest_entries import AnatomyEntry
-from discreet.methods.decomposition.nearby_groups import form_groups
-from discreet.methods.decomposition.residual_rows import join_residual_rows
-from discreet.methods.manifest_entry import MethodEntry
+from discreet.methods.decomposition.group_forming import form_groups, join_residual_rows
+from discreet.methods.manifest_entry import MethodEntry, StatedRelease, bound_problems
 from discreet.methods.shared.grouped_rows import require_all
 from discreet.methods.shared.infeasibility import NOTHING_LEFT, nothing_by_default
+from discreet.methods.shared.person_bands import banded_groups
 from discreet.methods.shared.person_groups import groups_of_persons
 from discreet.requirements.base import Requirement
 from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
@@ -33,6 +33,20 @@ from discreet.table.coded_table import Column
 from discreet.table.kernels.lists import distinct_values
 from discreet.table.persons import Keeping, Persons, Scope
 from discreet.table.published import COUNT, GROUP
+from discreet.typing import GroupOfRow
+
+
+class AnatomyEntry(MethodEntry):
+    """What a manifest says of anatomy."""
+
+    blind_to_quasi_identifiers: ClassVar[bool] = True
+
+    name: Literal["anatomy"]
+    l: PositiveInt  # noqa: E741 (the manifest's key)
+    groups: NonNegativeInt = 0
+
+    def problems(self, release: StatedRelease) -> list[str]:
+        return bound_problems(self.l, release.promised)
 
 
 class Anatomy(ShardedMethod):
@@ -117,10 +131,18 @@ class Anatomy(ShardedMethod):
         return Bucketized(group_of_row, counted=True, facts=facts, promises=(promise,))
 
     def _on_persons(self, task: Task, persons: Persons) -> Bucketized:
-        """Groups of persons; no value belongs to more than one of l, in any of their rows."""
+        """Groups of persons; no value belongs to more than one of l, in any of their rows.
+
+        Exact quasi-identifiers show how many rows a person has, and a person with many rows is
+        likelier to have a value of the group: the members of a group have equally many.
+        """
         (promise,) = self.promises(task)
         exact = self.model_copy(update={"l": int(promise.l)})
-        group_of_row = groups_of_persons(exact, task, persons, asked=())[persons.number]
+
+        def grouped(part: Task, members: Persons) -> GroupOfRow:
+            return groups_of_persons(exact, replace(part, kept=members), members, asked=())
+
+        group_of_row, _ = banded_groups(task, persons, grouped, may_suppress=False)
         facts = {"l": int(promise.l), "groups": int(group_of_row.max()) + 1}
         return Bucketized(group_of_row, counted=True, facts=facts, promises=(promise,))
 
@@ -129,9 +151,16 @@ def _permissible(task: Task, column: Column) -> int:
     """The largest l for which every belief can stay at 1/l."""
     if task.kept is None:
         return permissible_ell(column.reference)
-    pair = distinct_values(task.kept.number * column.cardinality + column.codes)
-    having = pair % column.cardinality
-    return task.kept.count // int(np.bincount(having).max())
+    person, value = np.divmod(
+        distinct_values(task.kept.number * column.cardinality + column.codes), column.cardinality
+    )
+    rows = task.kept.rows_of  # only persons with equally many are grouped
+    _, band, members = np.unique(rows, return_inverse=True, return_counts=True)
+    having = np.bincount(
+        band[person] * column.cardinality + value, minlength=len(members) * column.cardinality
+    )
+    most = having.reshape(len(members), -1).max(axis=1)
+    return int((members // np.maximum(most, 1)).min())
 
 
 def _sole_attribute(task: Task) -> Column:

@@ -7,11 +7,11 @@ paper                here
 ===================  ==========================================================================
 S^pri, l_pri         ``primary``, by default the attribute with the largest l_per; its ``l``
 l_per                ``requirements.feasibility.permissible_ell``
-Largest-l procedure  ``bucket_groups``
-P(t, G)              the penalty in ``bucket_groups``
-residual tuples      ``residual_rows``
+Largest-l procedure  ``group_forming``
+P(t, G)              the penalty in ``group_forming``
+residual tuples      ``group_forming.join_residual_rows``
 LSV(S^i, G), noise   ``noise``: narrower than the paper's, which T^S rules out;
-                     ``linkable_noise`` with ``noise: linkable``
+                     ``noise.add_linkable_noise`` with ``noise: linkable``
 T^S                  the published table ``sensitive``
 ===================  ==========================================================================
 
@@ -26,47 +26,49 @@ as many times 1/l_pri as it has rows, so the share stays within 1/l_pri. Group n
 rules a value out. ``conditional_l`` bounds from below how many values remain for an attacker who
 knows the primary value and uses T^S.
 
-Cost: near-linear in the rows (``bucket_groups``); noise costs a look through the signatures of a
+Cost: near-linear in the rows (``group_forming``); noise costs a look through the signatures of a
 group's most selective attribute for each value; the paper's algorithm is quadratic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt
 
 from discreet.errors import InfeasibleError, JobError
 from discreet.methods.base import Decomposed, NoiseValues, ShardedMethod, Task
-from discreet.methods.decomposition.group_merging import SignatureGroups, merge_lacking
-from discreet.methods.decomposition.linkable_noise import fill_with_linkable
-from discreet.methods.decomposition.manifest_entries import DecompositionEntry
-from discreet.methods.decomposition.nearby_groups import form_groups
+from discreet.methods.decomposition.group_forming import form_groups, join_residual_rows
+from discreet.methods.decomposition.group_merging import (
+    SignatureGroups,
+    exchange_rows,
+    merge_lacking,
+)
 from discreet.methods.decomposition.noise import (
     NO_READER,
     PAIR,
     ROW,
     Noise,
     SensitiveTable,
+    add_linkable_noise,
     add_noise,
     index_sensitive,
 )
-from discreet.methods.decomposition.noise_support import support_noise
-from discreet.methods.decomposition.residual_rows import join_residual_rows
-from discreet.methods.decomposition.row_exchange import exchange_rows
+from discreet.methods.decomposition.noise_support import support_noise, without_assignment
 from discreet.methods.decomposition.targets import Targets, find_targets
-from discreet.methods.manifest_entry import MethodEntry
+from discreet.methods.manifest_entry import MethodEntry, StatedRelease, bound_problems
 from discreet.requirements.base import Requirement
 from discreet.requirements.sa_diversity import (
     ConditionalLDiversity,
-    PositiveInt,
     Reader,
     SaDiversity,
 )
+from discreet.statements import Statement
 from discreet.table.published import GROUP
+from discreet.typing import Ints, Ints32
 
 READERS = {"pair": PAIR, "row": ROW}
 
@@ -80,6 +82,27 @@ class ConditionalL(BaseModel):
     reader: Reader = Field(
         default="row", description="The attacker: 'pair', or 'row', which is stronger."
     )
+
+
+class DecompositionEntry(MethodEntry):
+    """What a manifest says of decomposition."""
+
+    blind_to_quasi_identifiers: ClassVar[bool] = True
+
+    name: Literal["decomposition"]
+    primary: str
+    l: dict[str, PositiveInt]  # noqa: E741 (the manifest's key)
+    groups: NonNegativeInt = 0
+
+    def problems(self, release: StatedRelease) -> list[str]:
+        return bound_problems(self.l, release.promised)
+
+    def private_sentences(self, facts: Mapping[str, Any], utility: Mapping[str, Any]) -> list[str]:
+        if "noise_values" not in facts:
+            return []
+        merged = facts["merged_groups"]
+        noise = Statement("decomposition.noise", noise_values=facts["noise_values"])
+        return [noise, *([Statement("decomposition.merged", groups=merged)] if merged else [])]
 
 
 class Decomposition(ShardedMethod):
@@ -145,7 +168,7 @@ class Decomposition(ShardedMethod):
         sensitive = index_sensitive(columns, task.table.rows)
         groups = SignatureGroups(group_of_row, formed.groups, sensitive.classes.class_of_row)
         if self.noise == "linkable":
-            noise = fill_with_linkable(sensitive, groups, np.flatnonzero(asked), targets, task.rng)
+            noise = _linkable_noise(sensitive, groups, np.flatnonzero(asked), targets, task.rng)
             values = _by_attribute(noise, targets)
             return self._outcome(targets, None, group_of_row, formed.groups, values, 0)
         if conditional:
@@ -264,6 +287,54 @@ def _check_floor(
                     }
                 ],
             )
+
+
+def _linkable_noise(
+    sensitive: SensitiveTable,
+    groups: SignatureGroups,
+    short: Ints,
+    targets: Targets,
+    rng: np.random.Generator,
+) -> Noise:
+    """Fill up the short groups, or InfeasibleError where noise is too little or is ruled out."""
+    names = [targets.primary.name, *(column.name for column in targets.others)]
+    least = [targets.ell[name] for name in names]
+
+    def fill(start: Ints, member: Ints32) -> Noise:
+        return add_linkable_noise(sensitive, start, member, least, rng)
+
+    noise = groups.fill(short, fill)
+    if noise.lacking.any():
+        raise _refused("some group has too few linkable values", noise, 0, names, targets)
+    gone = without_assignment(sensitive, groups.group_of_row, groups.groups, noise, rng)
+    if len(gone):
+        reason = (
+            f"{len(gone):,} of {len(noise.value):,} noise values can be ruled out with the "
+            "sensitive table, although each is linkable: no assignment of all rows to groups was "
+            "found that uses them"
+        )
+        raise _refused(reason, noise, len(gone), names, targets)
+    return noise
+
+
+def _refused(
+    reason: str, noise: Noise, ruled_out: int, names: Sequence[str], targets: Targets
+) -> InfeasibleError:
+    left = np.array([targets.ell[name] for name in names]) - noise.lacking.max(axis=0)
+    requirement = SaDiversity(l=dict(targets.ell))
+    return InfeasibleError(
+        f"decomposition: {reason}. Use 'noise: supported'.",
+        [
+            {
+                "requirement": requirement.name,
+                "parameters": requirement.parameters(),
+                "achieved": dict(zip(names, left.tolist(), strict=True)),
+                "feasible": {"noise": "supported"},
+                "noise_values": len(noise.value),
+                "ruled_out": ruled_out,
+            }
+        ],
+    )
 
 
 def _infeasible(

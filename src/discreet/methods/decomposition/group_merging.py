@@ -3,6 +3,10 @@
 A primary value has at most a share of 1/l_pri in each of two groups, so also in their union. A
 partner has the same size, if there is one, and is the nearest by quasi-identifiers among those that
 leave fewer values lacking; merging goes on until none is.
+
+Exchanges save noise before that: two groups swap their rows of one primary value. Groups keep their
+primary values, so all that group forming promised still holds. A swap is made where it leaves both
+groups with less noise to add than before.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from discreet.typing import Ints32
 Fill = Callable[[NDArray[np.int64], Ints32], Noise]  # starts and members of some groups
 
 PARTNERS = 64  # groups that are considered as partners, drawn at random where there are more
+TRIES = 24  # partners for each group, drawn at random
 
 
 @dataclass(eq=False)
@@ -191,3 +196,36 @@ class _Nearness:
             other = set(codes[rows].tolist())
             total += 1 - len(own & other) / len(own | other)
         return total
+
+
+def exchange_rows(
+    groups: SignatureGroups,
+    noise_of_group: NDArray[np.int64],
+    primary: Column,
+    fill: Fill,
+    rng: np.random.Generator,
+) -> None:
+    """Swap rows of groups that need noise with those of random others, in place.
+
+    ``noise_of_group`` is the noise that each group needs; it is kept up to date.
+    """
+    for group in np.flatnonzero(noise_of_group):
+        for _ in range(TRIES):
+            if not noise_of_group[group]:
+                break
+            rows = groups.rows_of(int(group))
+            mine = int(rng.integers(len(rows)))
+            other = int(rng.integers(groups.groups))
+            theirs = np.flatnonzero(
+                primary.codes[groups.rows_of(other)] == primary.codes[rows[mine]]
+            )
+            if other == group or not len(theirs):
+                continue
+            place = int(theirs[0])
+            groups.swap(int(group), mine, other, place)
+            both = [int(group), other]
+            found = groups.needs(both, fill)
+            if found.sum() < noise_of_group[both].sum():
+                noise_of_group[both] = found
+            else:
+                groups.swap(int(group), mine, other, place)

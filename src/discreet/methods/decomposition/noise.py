@@ -9,6 +9,13 @@ the person with its primary value, and every other person's own row: the value s
 A floor under an attacker's knowledge asks for more. For each primary value of a group, at least
 ``floor`` values of every other attribute must remain: for the attacker ``pair`` those that occur
 with the primary value anywhere in T^S, for ``row`` those of rows that support the group.
+
+*Linkable* noise is the paper's, beside ours (Ye, Liu, Lv and Feng, 2009, section 5.2, Definition
+4): LSV(S^i, G) = Π_{S^i}(T^S ⋈ G.S^pri), the values of S^i in rows of T^S whose primary value is
+one of the group's. Lines 16 to 22 of algorithm 1 add such values, attribute by attribute, until the
+set has l_i; which of them is left open, so they are drawn at random. Nothing asks whether a whole
+row of T^S lies within the group's sets, nor whether its owner can give it up, so an attacker may
+rule some of them out: ``noise_support.without_assignment`` finds them.
 """
 
 from __future__ import annotations
@@ -23,7 +30,7 @@ from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
-from discreet.typing import Codes, Floats, Ints, Ints32
+from discreet.typing import Codes, Ints, Ints32
 
 NO_READER, PAIR, ROW = 0, 1, 2
 
@@ -106,45 +113,46 @@ def add_noise(
     return Noise(group, attribute, value, lacking)
 
 
-def _listed_under(values: Ints32, by: int, offset: Ints, start: Ints, listed: Ints32) -> Ints32:
-    """Return the signatures with some values of an attribute, value by value."""
-    base = offset[by] + by
-    parts = [listed[by, start[base + value] : start[base + value + 1]] for value in values]
-    return np.concatenate(parts)
-
-
-def _drawn(random: Floats, signatures: Ints32, size: Ints) -> int:
-    """Return one of some signatures by their sizes, as a loop draws it; −1 if there is none."""
-    chosen = np.flatnonzero(random * np.cumsum(size[signatures]) < size[signatures])
-    return int(signatures[chosen[-1]]) if len(chosen) else -1
-
-
-def _find_filler_at_once(
-    rng: np.random.Generator,
-    codes: Ints32,
-    size: Ints,
-    offset: Ints,
+def add_linkable_noise(
+    sensitive: SensitiveTable,
     start: Ints,
-    listed: Ints32,
-    sets: Ints32,
-    held: Ints,
-    stamp: Ints,
-    wanted: Ints,
-) -> int:
-    lacking = held < wanted
-    lacking[0] = False
-    found = [
-        _listed_under(sets[by, : held[by]], by, offset, start, listed)
-        for by in np.flatnonzero(~lacking).tolist()
-    ]
-    signatures = min(found, key=len)
-    new = stamp[offset[:-1] + codes[signatures]] < 0
-    signatures = signatures[~new[:, ~lacking].any(axis=1) & new.any(axis=1)]
-    return _drawn(rng.random(len(signatures)), signatures, size)
+    member: Ints32,
+    wanted: Sequence[int],
+    rng: np.random.Generator,
+) -> Noise:
+    """Fill up some groups by linkable values; arguments as of ``add_noise``."""
+    codes, groups = sensitive.codes, len(start) - 1
+    lacking = np.zeros((groups, codes.shape[1]), np.int32)
+    found: list[tuple[int, int, int]] = []
+    linked = [_values_of_primary(sensitive, place) for place in range(codes.shape[1])]
+    for group in range(groups):
+        rows = codes[member[start[group] : start[group + 1]]]
+        primary = np.unique(rows[:, 0])
+        for place, want in enumerate(wanted):
+            held = primary if place == 0 else np.unique(rows[:, place])
+            lack = want - len(held)
+            if lack <= 0:
+                continue
+            if place > 0:  # the primary attribute gets no noise
+                linkable = np.unique(np.concatenate([linked[place][p] for p in primary]))
+                further = np.setdiff1d(linkable, held, assume_unique=True)
+                chosen = rng.choice(further, min(lack, len(further)), replace=False)
+                found += [(group, place, int(value)) for value in chosen]
+                lack -= len(chosen)
+            lacking[group, place] = lack
+    of_group, attribute, values = np.array(found, np.int32).reshape(-1, 3).T
+    return Noise(of_group, attribute, values, lacking)
+
+
+def _values_of_primary(sensitive: SensitiveTable, place: int) -> list[Ints32]:
+    """For each primary value, the values of an attribute that occur with it."""
+    values = int(sensitive.offset[1])
+    pairs = np.unique(sensitive.codes[:, [0, place]], axis=0)
+    return np.split(pairs[:, 1], np.searchsorted(pairs[:, 0], np.arange(1, values)))
 
 
 # Compiled: called for every noise value, through the signatures of a set.
-@kernel(interpreted=_find_filler_at_once)
+@kernel
 def _find_filler(
     rng: np.random.Generator,
     codes: Ints32,
@@ -189,33 +197,8 @@ def _find_filler(
     return found
 
 
-def _count_open_at_once(
-    codes: Ints32,
-    offset: Ints,
-    start: Ints,
-    listed: Ints32,
-    sets: Ints32,
-    held: Ints,
-    stamp: Ints,
-    reader: int,
-    seen: NDArray[np.bool_],
-    left: Ints32,
-) -> None:
-    values = sets[0, : held[0]]
-    known = np.repeat(np.arange(held[0]), start[values + 1] - start[values])
-    at = stamp[offset[:-1] + codes[_listed_under(values, 0, offset, start, listed)]]
-    if reader == ROW:
-        fits = (at >= 0).all(axis=1)
-        known, at = known[fits], at[fits]
-    seen[: held[0]] = False
-    for attribute in range(1, codes.shape[1]):
-        kept = at[:, attribute] >= 0
-        seen[known[kept], attribute, at[kept, attribute]] = True
-    left[: held[0]] = seen[: held[0]].sum(axis=2)
-
-
 # Compiled: called for every noise value, through the signatures of the primary values.
-@kernel(interpreted=_count_open_at_once)
+@kernel
 def _count_open(
     codes: Ints32,
     offset: Ints,
@@ -250,31 +233,8 @@ def _count_open(
                     left[i, attribute] += 1
 
 
-def _find_opener_at_once(
-    rng: np.random.Generator,
-    codes: Ints32,
-    size: Ints,
-    offset: Ints,
-    start: Ints,
-    listed: Ints32,
-    sets: Ints32,
-    stamp: Ints,
-    known: int,
-    target: int,
-    seen: NDArray[np.bool_],
-) -> int:
-    signatures = _listed_under(sets[0, known : known + 1], 0, offset, start, listed)
-    at = stamp[offset[:-1] + codes[signatures]]
-    opens = (at[:, target] < 0) | ~seen[known, target, at[:, target]]
-    cost = (at[opens, 1:] < 0).sum(axis=1)
-    drawn = cost == np.minimum.accumulate(cost)  # a loop draws for each cheapest so far
-    signatures, cost, random = signatures[opens][drawn], cost[drawn], rng.random(int(drawn.sum()))
-    cheapest = cost == cost.min(initial=2**30)
-    return _drawn(random[cheapest], signatures[cheapest], size)
-
-
 # Compiled: called for every noise value, through the signatures of a primary value.
-@kernel(interpreted=_find_opener_at_once)
+@kernel
 def _find_opener(
     rng: np.random.Generator,
     codes: Ints32,

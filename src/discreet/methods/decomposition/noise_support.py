@@ -7,9 +7,10 @@ one, and all other people still find a row. The true table is one assignment, so
 no proof.
 
 Most exchanges are direct: an owner of the lending row is in a group whose sets contain the row that
-is given. Where there is none, longer exchanges are searched in the whole table, if it has not too
-many rows. Where there is none either, an owner's group gets the values of the row that is
-given as further noise. That makes a direct exchange possible and removes no other.
+is given. Where there is none, longer exchanges are searched in the whole table, as far as its graph
+is searched at all (``table.assignments``). Where there is none either, an owner's group gets the
+values of the row that is given as further noise. That makes a direct exchange possible and removes
+no other.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from discreet.table.kernels.lists import distinct_values
 from discreet.typing import Ints, Ints32
 
 OWNERS = 64  # of a lending row that are looked at
-SEARCHED_ROWS = 50_000  # of a table in which longer exchanges are searched
 
 
 def support_noise(
@@ -58,11 +58,11 @@ def without_assignment(
 ) -> Ints:
     """Return which noise values no assignment is found for.
 
-    No assignment exists for any of them, unless the table has too many rows to search in.
+    No assignment exists for any of them, unless the graph of persons and rows is too large to know.
     """
     every = np.arange(len(noise.value))
     doubtful, _ = _exchange(rng, sensitive, group_of_row, groups, noise, every, widen=False)
-    if len(doubtful) and len(group_of_row) <= SEARCHED_ROWS:
+    if len(doubtful):
         doubtful = doubtful[_struck(sensitive, group_of_row, groups, noise)[doubtful]]
     return doubtful
 

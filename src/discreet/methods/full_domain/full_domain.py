@@ -86,10 +86,6 @@ class FullDomain(Method):
     def needs_hierarchies(self) -> bool:
         return True
 
-    @property
-    def groups_blindly(self) -> bool:
-        return self.seconds is None
-
     def unfit_for_persons(self, keeping: Keeping) -> str | None:
         return NOT_NUMBERED.format(self.name) if keeping.numbered else None
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import NonNegativeInt
 
 from discreet.methods.manifest_entry import MethodEntry, StatedRelease, level_problems
+from discreet.statements import Statement
 
 
 class FullDomainEntry(MethodEntry):
@@ -22,10 +23,7 @@ class FullDomainEntry(MethodEntry):
     def private_sentences(self, facts: Mapping[str, Any], utility: Mapping[str, Any]) -> list[str]:
         if facts.get("proved_optimal", True):
             return []
-        return [
-            "The search was ended by 'seconds': the chosen levels meet every requirement, but "
-            "other levels may cost less."
-        ]
+        return [Statement("full-domain.not-optimal")]
 
     def problems(self, release: StatedRelease) -> list[str]:
         return level_problems("levels", self.levels, release.quasi_identifiers)

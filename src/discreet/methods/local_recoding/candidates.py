@@ -31,6 +31,7 @@ from discreet.table.kernels.lengthening import lengthened
 from discreet.typing import Floats, Ints, Ints32
 
 LOWERED = 0.7  # the next ceiling, where candidates are too many
+MOST_PAIRS = 4_000_000  # of candidates and units in memory
 SPARSE = 16  # stretches with fewer units for each row of a group are thinned out before sorting
 
 
@@ -44,12 +45,12 @@ class Candidates(NamedTuple):
     cheapest: Floats  # (units,) the cost of the cheapest over each; the ceiling where there is none
 
 
-def find_candidates(space: Space, needs: Needs, ceiling: float, limit: int) -> Candidates:
-    """All candidates up to a ceiling, which is lowered until they fit in a limit of pairs.
+def find_candidates(space: Space, needs: Needs, ceiling: float) -> Candidates:
+    """All candidates up to a ceiling, which is lowered until they fit in memory.
 
     At a ceiling of 0 only exact tuples are left, which always fit.
     """
-    limit = max(limit, len(space.rows))
+    limit = max(MOST_PAIRS, len(space.rows))
     given = space, needs, new_tally(needs), _cheapest_of_levels(space)
     while True:
         cheapest = np.full(len(space.rows), ceiling)

@@ -5,32 +5,42 @@ what every group needs, is opened and takes those rows; rows of one unit may be 
 all rows whose price is not below c(g), a row of the most expensive unit of each value that is
 lacking then, and the most expensive others up to k rows: the least regret where one attribute needs
 values, nearly so where several do. Fewer rows are left after every choice, so a regret only rises,
-and a heap whose keys are renewed when they come to the top is exact. What is left in the end joins
-the cheapest open candidate that covers it, or goes home where that is cheaper: to a class that is
-already.
+and a heap whose keys are renewed when they come to the top is exact. What remains in the end joins
+the cheapest open candidate that covers it.
+
+This goes in rounds, each on the rows that the last one could not group, up to a higher ceiling.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.local_recoding.candidates import Candidates
+from discreet.methods.local_recoding.candidates import LOWERED, Candidates, find_candidates
 from discreet.methods.local_recoding.group_needs import (
     Needs,
     ValueTally,
     add_unit,
     new_tally,
 )
+from discreet.methods.local_recoding.hulls import Space
+from discreet.methods.local_recoding.nearest_groups import cut_evenly, join_nearest
+from discreet.methods.local_recoding.unit_groups import UnitGrouping
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lengthening import lengthened
 from discreet.table.kernels.lists import entries_of
 from discreet.typing import Floats, Ints, Ints32
 
-NOWHERE = -2  # no class for a unit
+FIRST_CEILING = 0.12
+CEILINGS = (0.25, 0.5, 1.0)  # of the later rounds, on the remaining rows
+LEAST_CEILING = 0.01  # of the first round, from which the later ones rise
+FEW = 0.02  # the share of the rows that join groups of others
+BLOCK = 2**15  # units whose candidates are held at once in the later rounds
 
 
 class Chosen(NamedTuple):
@@ -41,35 +51,97 @@ class Chosen(NamedTuple):
     lacked: Ints  # units that brought a value
 
 
-def choose(
-    candidates: Candidates, rows: Ints, needs: Needs, price: Floats, home_cost: Floats
-) -> tuple[Ints, Ints, Ints, Ints]:
-    """Unit, candidate (−1: home) and rows of each piece, and what is left of each unit.
+@dataclass(frozen=True, eq=False)
+class Opening:
+    """The candidates and prices of the first round; the first prices also prove the bound."""
 
-    ``home_cost`` is what each unit pays in an existing class, ∞ if none covers it.
+    candidates: Candidates
+    price: Floats
+
+
+def open_candidates(space: Space, needs: Needs, ceiling: float) -> Opening:
+    """All candidates up to a ceiling and the first prices."""
+    candidates = find_candidates(space, needs, ceiling)
+    return Opening(candidates, candidates.cheapest)
+
+
+def group_in_rounds(space: Space, needs: Needs, first: Opening) -> UnitGrouping:
+    """Grouping of at least the rows that are needed; the table must have as many.
+
+    Groups have the values that are needed, but for those in which the last rows end up.
+    In each round the remaining rows are offered the candidates among themselves, block by block.
+    The last few would pay much for groups of their own, so each joins the group that costs least,
+    or borrows from it.
     """
+    *pieces, remaining = choose(first.candidates, space.rows, needs, first.price)
+    chosen = [tuple(pieces)]
+    groups = len(first.candidates.cost)
+    few = max(needs.rows, int(FEW * space.rows.sum()))
+    for ceiling in _later_ceilings(first.candidates.ceiling):
+        if remaining.sum() < few:
+            break
+        units = np.flatnonzero(remaining)
+        # candidates of a block fit in memory, and rows that are far apart would not meet anyway
+        for block in cut_evenly(space, space.rank[units], BLOCK):
+            own = units[block]
+            part, part_needs = space.take(own, remaining[own]), needs.take(own)
+            opening = open_candidates(part, part_needs, ceiling)
+            unit, group, rows, remaining[own] = choose(
+                opening.candidates, part.rows, part_needs, opening.price
+            )
+            chosen.append((own[unit], group + groups, rows))
+            groups += len(opening.candidates.cost)
+    unit, group, rows = (np.concatenate(parts) for parts in zip(*chosen, strict=True))
+    if not len(unit):  # no candidate had enough rows: all are one group
+        return UnitGrouping.of(space, *whole_table(space))
+    grouping = UnitGrouping.of(space, unit, group, rows)
+    return join_nearest(grouping, remaining, needs.rows) if remaining.any() else grouping
+
+
+def whole_table(space: Space) -> tuple[Ints, Ints, Ints]:
+    """Unit, group and rows of the pieces of a single group."""
+    units = np.arange(len(space.rows))
+    return units, np.zeros_like(units), space.rows
+
+
+def _later_ceilings(first: float) -> Sequence[float]:
+    """The ceilings of the rounds after the first, which rise by small steps at first.
+
+    Where hardly two tuples are equal, most candidates are expensive: they are found only for
+    the rows that the cheap ones do not take.
+    """
+    rising: list[float] = []
+    ceiling = max(first, LEAST_CEILING) / LOWERED
+    while ceiling < FIRST_CEILING * (1 + 1e-9):
+        rising.append(ceiling)
+        ceiling /= LOWERED
+    return *rising, *CEILINGS
+
+
+def choose(
+    candidates: Candidates, rows: Ints, needs: Needs, price: Floats
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """Unit, candidate and rows of each piece, and what remains of each unit."""
     longest = int(np.diff(candidates.start).max(initial=0)) + int(needs.values.sum())
     chosen = Chosen(*(np.empty(longest, np.int64) for _ in Chosen._fields))
     member = _dearest_first(candidates, price)
     left = rows.copy()
     opened, *pieces = _open(candidates, member, left, needs, price, new_tally(needs), chosen)
-    which = _cheapest_open(candidates, np.flatnonzero(opened), home_cost)
-    joins = np.flatnonzero((left > 0) & (which > NOWHERE))
+    which = _cheapest_open(candidates, np.flatnonzero(opened))
+    joins = np.flatnonzero((left > 0) & (which >= 0))
     ends = joins, which[joins], left[joins]
     unit, group, taken = (np.concatenate(both) for both in zip(pieces, ends, strict=True))
     left[joins] = 0
     return unit, group, taken, left
 
 
-def _cheapest_open(candidates: Candidates, opened: Ints, home_cost: Floats) -> Ints:
-    """Return for each unit the cheapest open candidate that covers it, or −1: home."""
+def _cheapest_open(candidates: Candidates, opened: Ints) -> Ints:
+    """Return for each unit the cheapest open candidate that covers it; −1 where none does."""
     entry, place = entries_of(candidates.start, opened)
-    unit, cost = candidates.member[entry], candidates.cost[opened[place]]
-    best = home_cost.copy()
-    np.minimum.at(best, unit, cost)
-    which = np.where(np.isinf(best), NOWHERE, np.where(best < home_cost, len(candidates.cost), -1))
-    cheapest = (cost == best[unit]) & (cost < home_cost[unit])
-    np.minimum.at(which, unit[cheapest], opened[place[cheapest]])
+    unit, candidate = candidates.member[entry], opened[place]
+    which = np.full(len(candidates.cheapest), -1, np.int64)
+    dearest_first = np.lexsort((-candidate, -candidates.cost[candidate]))
+    which[unit[dearest_first]] = candidate[dearest_first]  # the last that is written stays
     return which
 
 

@@ -10,43 +10,39 @@ notion                 here
 unit                   rows that are never told apart (``hulls``)
 needs                  rows and values that every group must have (``group_needs``)
 candidate g, c(g)      a closed generalized tuple over what a group needs (``candidates``)
-price u, bound         the dual of the facility location (``dual_prices``)
+price u                what a row would pay at least; their sum is a lower bound on the loss
 regret                 least Σ (c(g) − u) over sets of enough rows (``greedy``)
-round                  greedy choice up to a ceiling, then what is left up to a higher one
+round                  greedy choice up to a ceiling, then the remaining rows up to a higher one
 pass                   all rounds again, each row's price a step nearer to what it paid
-neighbourhood          some groups dissolved and grouped again (``neighbourhood_search``)
 =====================  ==========================================================================
 
-*quick* is one pass; *good* some more and a limited search of neighbourhoods, *best* a long one; a
-number of seconds searches that long. What requirements ask beyond rows and different values is met
-by repairing groups that fail (``repair``): they borrow a row or join a neighbour; the search keeps
-only what passes.
-Of tables of very many distinct tuples, the first round has as many candidates as fit in memory, the
-later ones are held block by block (``blocks``), and the last few rows join the nearest groups.
+``effort`` is the number of passes, of which the cheapest is kept. What requirements ask beyond rows
+and different values is met by repairing groups that fail (``repair``): they borrow a row or join a
+neighbour. The first round has as many candidates as fit in memory, the later ones are held block by
+block, and the last few rows join the nearest groups (``nearest_groups``).
 
 Over the rows of a table with many quasi-identifiers there are too many generalized tuples to look
 through. Where an estimate of their number up to the first ceiling is above 100 000 for each unit,
 the groups are clusters within Mondrian's classes (``member_clusters``): the loss is at most
-Mondrian's, nothing is searched, and the bound that is reported is 0.
+Mondrian's, and the bound that is reported is 0.
 
 The lower bound holds for every release that gives each row one node (or range) an attribute and
-keeps at least as many rows and values a class as the requirements imply: it is the dual of these
-needs alone, so it holds whatever else is promised.
+keeps at least as many rows and values a class as the requirements imply: a row pays at least the
+cheapest candidate over it, whatever else is promised.
 
 Groups with the same cells become one class. That keeps every guarantee, since all requirements are
 closed under merging; classes are judged once more at the end.
 
 Cost: follows the distinct tuples, not the rows; see ``candidates``. All randomness is the task's
-generator's, so a seed gives the same release, but for an effort in seconds, which depends on the
-machine.
+generator's, so a seed gives the same release.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
+from math import ceil
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -56,8 +52,12 @@ from pydantic import Field, model_validator
 from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy, public_place
 from discreet.methods.base import CellColumn, Generalized, Method, Task
-from discreet.methods.local_recoding.blocks import BLOCK, cut_blocks, is_large
-from discreet.methods.local_recoding.dual_prices import improve_prices
+from discreet.methods.local_recoding.greedy import (
+    FIRST_CEILING,
+    Opening,
+    group_in_rounds,
+    open_candidates,
+)
 from discreet.methods.local_recoding.group_needs import Needs
 from discreet.methods.local_recoding.hulls import (
     Ranking,
@@ -67,52 +67,24 @@ from discreet.methods.local_recoding.hulls import (
     rank_by_value,
 )
 from discreet.methods.local_recoding.member_clusters import cluster_classes, too_many_tuples
-from discreet.methods.local_recoding.nearest_groups import middle_of
-from discreet.methods.local_recoding.neighbourhood_search import search_neighbourhoods
 from discreet.methods.local_recoding.repair import repair
 from discreet.methods.local_recoding.requirement_check import Promises
-from discreet.methods.local_recoding.rounds import (
-    FIRST_CEILING,
-    Opening,
-    fitting_ceiling,
-    group_in_rounds,
-    open_candidates,
-)
-from discreet.methods.local_recoding.unit_groups import UnitGrouping, UnitGroups
+from discreet.methods.local_recoding.unit_groups import UnitGrouping
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.mondrian.mondrian import Mondrian
 from discreet.methods.shared.grouped_rows import merge_equal_cells
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.labelled_entry import LabelledEntry
 from discreet.methods.shared.tight_cells import require_one_meaning, tightened
-from discreet.table.classes import Classes, classes_of, group_codes, pack_keys
+from discreet.table.classes import classes_of, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.kernels.lists import stable_order
 from discreet.table.persons import Keeping
 from discreet.typing import Ints
 
 PASS_STEP = 0.2  # how far a price goes towards what its row paid
-
-
-@dataclass(frozen=True)
-class EffortPlan:
-    """What an effort does."""
-
-    passes: int  # of the priced greedy choice
-    tries: float  # neighbourhoods for each group; ∞: until the time is over
-    most_tries: int
-    bound_ceiling: float  # prices above it would prove more
-    bound_steps: int
-    pairs: int  # of candidates and units in memory
-    stretch: int  # units that are clustered together, where candidates can't be enumerated
-
-
-PLANS = {
-    "quick": EffortPlan(1, 0, 0, FIRST_CEILING, 12, 4_000_000, 256),
-    "good": EffortPlan(4, 0.3, 4_000, 0.5, 80, 10_000_000, 1024),
-    "best": EffortPlan(8, 6, 60_000, 0.7, 250, 20_000_000, 4096),
-}
-TIMED = EffortPlan(2, np.inf, 2**62, 0.2, 60, 10_000_000, 1024)
+PASSES = {"quick": 1, "good": 4, "best": 8}  # by the name of an effort
+MOST_PASSES = 16
 
 
 class LocalRecoding(Method):
@@ -124,8 +96,8 @@ class LocalRecoding(Method):
 
     effort: Literal["quick", "good", "best"] | Annotated[float, Field(gt=0, le=1e6)] = Field(
         default="quick",
-        description="How long to search for less loss; a number is seconds, which are not "
-        "reproducible with a seed.",
+        description="Passes of the greedy choice, of which the one with the least loss is kept: a "
+        "number, rounded up and at most 16, or quick (1), good (4) or best (8).",
     )
     ranges: bool = Field(
         default=False,
@@ -161,14 +133,19 @@ class LocalRecoding(Method):
     def most_suppressed(self, rows: int) -> int:
         return 0
 
+    @property
+    def passes(self) -> int:
+        """The number of passes that the effort stands for."""
+        if isinstance(self.effort, str):
+            return PASSES[self.effort]
+        return min(ceil(self.effort), MOST_PASSES)
+
     def run(self, task: Task) -> Generalized:
         """The classes, or InfeasibleError where not even the whole table passes."""
         if not task.table.rows:
             raise InputError("local-recoding: the table has no rows. Check the source.")
         recoding = Recoding(task, self)
-        deadline = None if isinstance(self.effort, str) else time.monotonic() + self.effort
-        plan = PLANS[self.effort] if isinstance(self.effort, str) else TIMED
-        return recoding.run(plan, deadline)
+        return recoding.run(self.passes)
 
 
 class Recoding:
@@ -192,8 +169,6 @@ class Recoding:
         split_by = [] if only_sizes else task.table.sensitive
         self.units = classes_of([*self.columns, *split_by], task.table.rows)
         self.space = self._space()
-        if is_large(self.space):
-            self._bring_together()
         self.promises = Promises(task, self.units.first_row)
         self._too_wide = too_many_tuples(self.space, FIRST_CEILING)
         self._opening: Opening | None = None  # of the whole table, where it is one region
@@ -208,38 +183,16 @@ class Recoding:
             self.columns, rankings, hierarchies, self.units.first_row, self.units.size
         )
 
-    def _bring_together(self) -> None:
-        """Number units by their first two ranks: those that may meet are near in memory."""
-        ranks, values = self.space.rank.T[:2], self.space.values[:2].tolist()
-        order = stable_order(*pack_keys(list(ranks), values, self.units.count))
-        number = np.empty(len(order), np.int32)
-        number[order] = np.arange(len(order), dtype=np.int32)
-        first_row, size = self.units.first_row[order], self.units.size[order]
-        self.units = Classes(number[self.units.class_of_row], first_row, size)
-        self.space = self.space.take(order, size)
-
-    def run(self, plan: EffortPlan, deadline: float | None) -> Generalized:
+    def run(self, passes: int) -> Generalized:
         """Group the rows of every region, bound the loss, form the classes."""
         regions = self._regions()
         for units in regions:
             self._require_feasible(units, len(regions))
         parts = []
         for number, units in enumerate(regions):
-            until = _share_of_time(deadline, len(regions) - number)
-            parts.append(self._group(units, plan, until, self._teller(number, len(regions))))
-        groups = UnitGrouping.joined(parts)
-        return self._outcome(groups, self._bound(plan, groups.total))
-
-    def _teller(self, number: int, count: int) -> Callable[[float], None]:
-        def tell(share: float) -> None:
-            self.task.progress(LocalRecoding.name, min((number + share) / count, 1.0))
-
-        return tell
-
-    @property
-    def least(self) -> int:
-        """The rows that a class has at least, as all requirements imply."""
-        return self.promises.least
+            parts.append(self._group(units, passes))
+            self.task.progress(LocalRecoding.name, (number + 1) / len(regions))
+        return self._outcome(UnitGrouping.joined(parts), self._bound())
 
     def _part(self, units: Ints) -> Space:
         return self.space.take(units, self.space.rows[units])
@@ -274,24 +227,21 @@ class Recoding:
 
     # ---- grouping
 
-    def _group(
-        self, units: Ints, plan: EffortPlan, deadline: float | None, tell: Callable[[float], None]
-    ) -> UnitGrouping:
+    def _group(self, units: Ints, passes: int) -> UnitGrouping:
         """The groups of one region, as groups of the whole table."""
         space, promises = self._part(units), self.promises.of(units)
         if not self.columns:
             return UnitGrouping.of(space, units, np.zeros_like(units), space.rows)
         if self._too_wide:
-            made = cluster_classes(space, promises, self._mondrian_classes(units), plan.stretch)
-            return replace(made, space=self.space, unit=units[made.unit])
-        opening = self._open(space, promises.needs, plan.pairs)
-        made = self._passes(space, promises.needs, opening, plan)
-        tell(0.3)
-        if not promises.only_sizes:
-            made = repair(made, promises)
-        if plan.tries and promises.kept_by(made).all():
-            made = self._searched(made, promises, plan, deadline, tell)
-        return replace(made, space=self.space, unit=units[made.unit])
+            grouping = cluster_classes(space, promises, self._mondrian_classes(units))
+        else:
+            opening = open_candidates(space, promises.needs, FIRST_CEILING)
+            if len(units) == self.units.count:
+                self._opening = opening
+            grouping = self._passes(space, promises.needs, opening, passes)
+            if not promises.only_sizes:
+                grouping = repair(grouping, promises)
+        return replace(grouping, space=self.space, unit=units[grouping.unit])
 
     def _mondrian_classes(self, units: Ints) -> Ints:
         """The number of the class that Mondrian puts each unit of a region in, as it cut them."""
@@ -303,85 +253,32 @@ class Recoding:
         cells: Literal["levels", "free"] = "levels" if self.form == "levels" else "free"
         return Mondrian(cells=cells).run(self.task).class_of_row
 
-    def _open(self, space: Space, needs: Needs, limit: int) -> Opening:
-        """The candidates of a region's first round."""
-        ceiling = FIRST_CEILING
-        if is_large(space):
-            ceiling = fitting_ceiling(space, needs, ceiling, limit)
-        opening = open_candidates(space, needs, ceiling, limit)
-        if len(space.rows) == self.units.count:
-            self._opening = opening
-        return opening
-
-    def _searched(
-        self,
-        made: UnitGrouping,
-        promises: Promises,
-        plan: EffortPlan,
-        deadline: float | None,
-        tell: Callable[[float], None],
-    ) -> UnitGrouping:
-        """Groups improved by searching neighbourhoods, those of a large table block by block."""
-        blocks = [np.arange(made.count, dtype=np.int32)]
-        if is_large(made.space):
-            middles = made.space._replace(rank=middle_of(made.low, made.high), rows=made.size)
-            blocks = cut_blocks(middles, self.least, BLOCK // self.least)
-        parts = []
-        for number, block in enumerate(blocks):
-
-            def tell_block(share: float, done: int = number) -> None:
-                tell(0.3 + 0.7 * (done + share) / len(blocks))
-
-            groups = UnitGroups.of(made.take(block))
-            tries = None
-            if deadline is None:
-                tries = min(int(plan.tries * len(block)) + 50, plan.most_tries)
-            search_neighbourhoods(
-                groups,
-                promises.needs,
-                promises.all_kept,
-                self.task.rng,
-                tries,
-                _share_of_time(deadline, len(blocks) - number),
-                tell_block,
-            )
-            parts.append(groups.settled())
-        return UnitGrouping.joined(parts)
-
-    def _passes(
-        self,
-        space: Space,
-        needs: Needs,
-        opening: Opening,
-        plan: EffortPlan,
-    ) -> UnitGrouping:
+    def _passes(self, space: Space, needs: Needs, opening: Opening, passes: int) -> UnitGrouping:
         """The cheapest grouping of some passes."""
         price = opening.price
-        best = None
-        for _ in range(plan.passes):
-            opened = Opening(opening.candidates, price)
-            found = group_in_rounds(space, needs, opened, plan.pairs)
-            if best is None or found.total < best.total:
-                best = found
-            pays = found.rows * found.cost[found.group_of_piece]
-            paid = np.bincount(found.unit, pays, len(space.rows)) / space.rows
+        groupings = []
+        for _ in range(passes):
+            grouping = group_in_rounds(space, needs, Opening(opening.candidates, price))
+            groupings.append(grouping)
+            # the next pass prices each row nearer to what it paid in this one
+            pays = grouping.rows * grouping.cost[grouping.group_of_piece]
+            paid = np.bincount(grouping.unit, pays, len(space.rows)) / space.rows
             price = price + PASS_STEP * (paid - price)
-        assert best is not None
-        return best
+        return min(groupings, key=lambda grouping: grouping.total)
 
     # ---- bound and outcome
 
-    def _bound(self, plan: EffortPlan, reached: float) -> float:
-        """A loss below which no release with the same promise can be."""
+    def _bound(self) -> float:
+        """A loss below which no release with the same promise can be.
+
+        A row pays at least the cheapest candidate over it, or the ceiling where there is none.
+        """
         if not self.columns or self._too_wide:
             return 0.0
-        space, needs, opening = self.space, self.promises.needs, self._opening
-        if opening is None or FIRST_CEILING <= opening.candidates.ceiling < plan.bound_ceiling:
-            opening = open_candidates(space, needs, plan.bound_ceiling, plan.pairs)
-        bound, _ = improve_prices(
-            opening.candidates, space.rows, needs, opening.price, reached, plan.bound_steps
-        )
-        return max(bound, 0.0) / self.task.table.rows * (1 - 1e-12)
+        opening = self._opening
+        if opening is None:
+            opening = open_candidates(self.space, self.promises.needs, FIRST_CEILING)
+        return float(self.space.rows @ opening.price) / self.task.table.rows * (1 - 1e-12)
 
     def _outcome(self, made: UnitGrouping, bound: float) -> Generalized:
         row = self.units.first_row[made.unit]
@@ -418,14 +315,6 @@ class Recoding:
         pieces = order[split[unit[order]]]
         group_of_row[torn] = np.repeat(group[pieces], rows[pieces])
         return group_of_row
-
-
-def _share_of_time(deadline: float | None, parts: int) -> float | None:
-    """Until when the first of some parts may take, so that all end at a deadline."""
-    if deadline is None:
-        return None
-    now = time.monotonic()
-    return now + (deadline - now) / parts
 
 
 def _loss(cells: Mapping[str, CellColumn], size: Ints) -> float:

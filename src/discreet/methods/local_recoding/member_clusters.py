@@ -24,6 +24,7 @@ from discreet.table.kernels.lists import stable_order
 from discreet.typing import Floats, Ints, Ints32
 
 MOST_TUPLES = 100_000.0  # over a unit; candidates below more of them are not enumerated
+STRETCH = 256  # units that are clustered together
 STEPS = 256  # of losses up to the ceiling, in which tuples are counted
 
 
@@ -55,14 +56,12 @@ def tuples_over_unit(space: Space, ceiling: float) -> float:
     return float(count.sum())
 
 
-def cluster_classes(
-    space: Space, promises: Promises, class_of_unit: Ints, length: int
-) -> UnitGrouping:
-    """Classes grouped again in stretches of about so many units, where that costs less."""
+def cluster_classes(space: Space, promises: Promises, class_of_unit: Ints) -> UnitGrouping:
+    """Classes grouped again in stretches of units, where that costs less."""
     classes = int(class_of_unit.max()) + 1
     order = stable_order(class_of_unit, classes)
     before = np.cumsum(np.bincount(class_of_unit, minlength=classes))
-    stretch_of_class = np.unique(np.append(0, before[:-1]) // length, return_inverse=True)[1]
+    stretch_of_class = np.unique(np.append(0, before[:-1]) // STRETCH, return_inverse=True)[1]
     stretch = stretch_of_class[class_of_unit]
     start = np.append(0, np.cumsum(np.bincount(stretch)))
     cluster = np.full(len(order), -1, np.int64)

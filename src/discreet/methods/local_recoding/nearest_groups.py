@@ -1,7 +1,9 @@
 """The groups that are cheapest to join with some others, found without comparing all pairs.
 
-All groups are the root of a binary tree, and every node is cut in two as blocks are (``blocks``),
-each group standing where the middle of its hull is. A node knows of its groups the greatest of
+All groups are the root of a binary tree, and every node is cut in two, each group standing where
+the middle of its hull is. A node is cut in the attribute in which a row of it pays most for the
+hull, between two children of the hull's node (or two values of a free range), as near to its middle
+as it can be: what Mondrian would do. A node knows of its groups the greatest of
 their least ranks and the least of their greatest ones: any group that joins one of them covers at
 least what lies between, so no join with any of them costs less than that hull does. A search goes
 down the cheaper side first and leaves out every node that can't bring anything cheaper than the
@@ -15,14 +17,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.local_recoding.hulls import Space, cell_cost, cell_costs, level_below
-from discreet.methods.local_recoding.unit_groups import UnitGrouping, UnitGroups
+from discreet.methods.local_recoding.hulls import (
+    Space,
+    cell_cost,
+    cell_costs,
+    hull_costs,
+    level_below,
+)
+from discreet.methods.local_recoding.unit_groups import UnitGrouping
 from discreet.table.kernels import kernel
-from discreet.table.kernels.lists import stable_order
+from discreet.table.kernels.lists import entries_of, stable_order
 from discreet.typing import Floats, Ints, Ints32
 
 LEAF = 16  # groups that are compared one by one
-COMPARED = 16  # groups that are compared with all others, which is cheaper than a tree
 ROUNDING = 1e-12
 
 
@@ -45,51 +52,71 @@ def nearest_of_all(made: UnitGrouping, groups: Ints, wanted: Ints) -> tuple[Ints
     As many as are wanted for each, cheapest first; −1 and ∞ where there are fewer.
     """
     hulls = made.low, made.high, made.size, made.cost
-    if len(groups) <= COMPARED:
-        tree = _leaf(np.arange(made.count, dtype=np.int32), *hulls)
-    else:
-        tree = _tree(made.space, *hulls)
-    return _nearest(made.space, *hulls, tree, groups, wanted)
+    return _nearest(made.space, *hulls, _tree(made.space, *hulls), groups, wanted)
 
 
-def nearest_of_one(groups: UnitGroups, group: int, count: int) -> Ints:
-    """The groups that are cheapest to join with one, cheapest first; −1 where there are fewer.
+def join_nearest(grouping: UnitGrouping, remaining: Ints, least: int) -> UnitGrouping:
+    """Groups with the remaining rows of each unit, where they cost least.
 
-    All are compared. Neighbours in number tend to be near, so they are looked at first.
+    A host that can spare rows stays as it is: the rows that would join it found a group of their
+    own, with as many of its rows as a group needs at ``least``. That never costs more.
     """
-    others = (group + np.arange(1, len(groups.size), dtype=np.int32)) % len(groups.size)
-    others = others[groups.size[others] > 0]
-    hulls = groups.low, groups.high, groups.size, groups.cost
-    wanted = np.array([count])
-    near, _ = _nearest(groups.space, *hulls, _leaf(others, *hulls), np.array([group]), wanted)
-    own: Ints = near[0]
-    return own
-
-
-def join_nearest(made: UnitGrouping, left: Ints) -> UnitGrouping:
-    """Groups with the rows that were left of each unit, in the groups that they cost least in."""
-    units = np.flatnonzero(left)
-    rank, rows = made.space.rank[units], left[units]
+    space, units = grouping.space, np.flatnonzero(remaining)
+    rank, rows = space.rank[units], remaining[units]
+    # the nearest host, of which no more rows are generalized than a group needs
+    size = np.minimum(grouping.size, least)
     near, _ = _nearest(
-        made.space,
-        np.concatenate((made.low, rank)),
-        np.concatenate((made.high, rank)),
-        np.concatenate((made.size, rows)),
-        np.concatenate((made.cost, np.zeros(len(units)))),
-        _tree(made.space, made.low, made.high, made.size, made.cost),
-        made.count + np.arange(len(units)),
+        space,
+        np.concatenate((grouping.low, rank)),
+        np.concatenate((grouping.high, rank)),
+        np.concatenate((size, rows)),
+        np.concatenate((grouping.cost, np.zeros(len(units)))),
+        _tree(space, grouping.low, grouping.high, size, grouping.cost),
+        grouping.count + np.arange(len(units)),
         np.ones(len(units), np.int64),
     )
-    changed = np.zeros(made.count, bool)
-    changed[near[:, 0]] = True
+    host = near[:, 0]
+    joining = np.bincount(host, rows, grouping.count).astype(np.int64)
+    lacking = np.maximum(least - joining, 0)
+    lends = (joining > 0) & (grouping.size - lacking >= least)
+    piece, of, lent = _lent_rows(grouping, np.flatnonzero(lends), lacking, host, rank)
+    rows_of_piece = grouping.rows.copy()
+    rows_of_piece[piece] -= lent
     return UnitGrouping.of(
-        made.space,
-        np.concatenate((made.unit, units)),
-        np.concatenate((made.group_of_piece, near[:, 0])),
-        np.concatenate((made.rows, rows)),
-        before=made,
-        changed=changed,
+        space,
+        np.concatenate((grouping.unit, units, grouping.unit[piece])),
+        np.concatenate(
+            (grouping.group_of_piece, host + grouping.count * lends[host], grouping.count + of)
+        ),
+        np.concatenate((rows_of_piece, rows, lent)),
     )
+
+
+def _lent_rows(
+    grouping: UnitGrouping, lenders: Ints, lacking: Ints, host: Ints, rank: Ints32
+) -> tuple[Ints, Ints, Ints]:
+    """Piece, lender and number of the rows that cost least in a group with some others.
+
+    Those have ranks and a host each, and lack so many rows of each host.
+    """
+    space = grouping.space
+    low, high = grouping.high.copy(), grouping.low.copy()
+    low[host], high[host] = rank, rank  # any row to start from
+    np.minimum.at(low, host, rank)
+    np.maximum.at(high, host, rank)
+    piece, place = entries_of(grouping.start, lenders)
+    of = lenders[place]
+    rank_of_piece = space.rank[grouping.unit[piece]]
+    pays = hull_costs(
+        space, np.minimum(low[of], rank_of_piece), np.maximum(high[of], rank_of_piece)
+    )
+    order = np.lexsort((pays, of))
+    piece, of = piece[order], of[order]
+    rows = grouping.rows[piece]
+    before = np.cumsum(rows) - rows
+    first = np.append(0, np.cumsum(np.diff(grouping.start)[lenders]))[:-1]
+    before -= np.repeat(before[first], np.diff(grouping.start)[lenders])
+    return piece, of, np.clip(lacking[of] - before, 0, rows)
 
 
 def middle_of(low: Ints32, high: Ints32) -> Ints32:
@@ -97,16 +124,20 @@ def middle_of(low: Ints32, high: Ints32) -> Ints32:
     return ((low + high) // 2).astype(np.int32)
 
 
-def _leaf(order: Ints32, low: Ints32, high: Ints32, size: Ints, cost: Floats) -> GroupTree:
-    """Some groups as a tree of one node, so that all are compared."""
-    ends = np.zeros(1, np.int64), np.array([len(order)]), np.full(1, -1)
-    return GroupTree(order, *ends, low[:1], high[:1], size[:1], cost[:1])
+def cut_evenly(space: Space, rank: Ints32, most: int) -> list[Ints32]:
+    """Units, given by their ranks, cut in two again and again into blocks of at most so many."""
+    order = np.arange(len(rank), dtype=np.int32)
+    begin, end, second = _cut_all(space, rank, order, most)
+    return [
+        order[low:high]
+        for low, high in zip(begin[second < 0].tolist(), end[second < 0].tolist(), strict=True)
+    ]
 
 
 def _tree(space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats) -> GroupTree:
     middle = middle_of(low, high)
     order = np.arange(len(size), dtype=np.int32)
-    begin, end, second = _cut_all(space, middle, order)
+    begin, end, second = _cut_all(space, middle, order, LEAF)
     ends = np.stack([begin, end], axis=1).ravel()
 
     def of_nodes(reduce: np.ufunc, figure: NDArray[Any]) -> Any:
@@ -125,12 +156,12 @@ def _tree(space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats) -> 
     )
 
 
-def _cut_all(space: Space, middle: Ints32, order: Ints32) -> tuple[Ints, Ints, Ints]:
-    """Cut all groups down to leaves: where each node begins and ends, and its second side."""
+def _cut_all(space: Space, middle: Ints32, order: Ints32, most: int) -> tuple[Ints, Ints, Ints]:
+    """Cut groups down to leaves of at most so many: begin, end and second side of each node."""
     begin, end = np.zeros(1, np.int64), np.full(1, len(order))
     begins, ends, parents, seconds = [begin], [end], [], []
     count = 1
-    while len(cut := np.flatnonzero(end - begin > LEAF)):  # all nodes of one depth at once
+    while len(cut := np.flatnonzero(end - begin > most)):  # all nodes of one depth at once
         parents.append(count - len(begin) + cut)
         seconds.append(count + len(cut) + np.arange(len(cut)))
         place = _cut_nodes(space, middle, order, begin[cut], end[cut])

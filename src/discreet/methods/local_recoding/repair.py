@@ -221,6 +221,4 @@ def _apply(made: UnitGrouping, chosen: Remedies, least: int) -> UnitGrouping:
         np.concatenate((made.unit, np.array(borrowed, np.int64))),
         name[np.concatenate((made.group_of_piece, more))],
         np.concatenate((left, np.ones(len(more), np.int64))),
-        before=made,
-        changed=touched | (lent > 0),
     )

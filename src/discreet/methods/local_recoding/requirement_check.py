@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.methods.base import Task
 from discreet.methods.local_recoding.group_needs import Needs, needs_of
-from discreet.methods.local_recoding.unit_groups import UnitGrouping, UnitMembers
+from discreet.methods.local_recoding.unit_groups import UnitGrouping
 from discreet.methods.shared.frequency_sets import OnDemand, refine
 from discreet.requirements.base import SizeRequirement
 from discreet.table.classes import Classes, group_codes
@@ -77,18 +77,6 @@ class Promises:
         codes = [column.codes[self._row_of_unit] for column in columns]
         return group_codes(
             codes, [column.cardinality for column in columns], len(self._row_of_unit)
-        )
-
-    def all_kept(self, members: Sequence[UnitMembers]) -> bool:
-        """Return whether all of some groups do."""
-        lengths = [len(part.unit) for part in members]
-        return bool(
-            self.passes(
-                np.concatenate([part.unit for part in members]),
-                np.repeat(np.arange(len(members)), lengths),
-                np.concatenate([part.rows for part in members]),
-                len(members),
-            ).all()
         )
 
     def passes(self, unit: Ints, group: Ints, rows: Ints, groups: int) -> Bools:

@@ -30,6 +30,12 @@ Every cut only ever splits, so at the end no part can be cut by the cuts that ar
 classes are judged once more before they are returned.
 
 Cost: O(distinct tuples · attributes · depth); depth is about log2(tuples / k).
+
+With ``cells: blind``, cells are the regions between the cuts, whatever the rows of a class span. A
+tight cell says that the rows of its class reach both of its ends. A region says only that they
+lie in it: its bounds are those of a hierarchy's nodes, which were fixed before any class was seen.
+A cut gives each piece the child node that it was cut off at; pieces of several pooled children
+keep the region of the part that was cut.
 """
 
 from __future__ import annotations
@@ -47,7 +53,6 @@ from discreet.hierarchies.automatic import AUTOMATIC
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.methods.base import CellColumn, Generalized, Method, Spread, Task
 from discreet.methods.manifest_entry import MethodEntry
-from discreet.methods.mondrian.blind_cells import region_cells
 from discreet.methods.mondrian.cuts import Pieces, propose_cuts, put_failing_last
 from discreet.methods.mondrian.key_blocks import BlockRecoding, recode_blocks
 from discreet.methods.mondrian.regions import Attributes, Regions, flattened
@@ -56,7 +61,7 @@ from discreet.methods.mondrian.units import Judge, Units
 from discreet.methods.shared.grouped_rows import merge_equal_cells
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.labelled_entry import LabelledEntry
-from discreet.methods.shared.tight_cells import require_one_meaning, tightened
+from discreet.methods.shared.tight_cells import cells_of_nodes, require_one_meaning, tightened
 from discreet.requirements.attackers.demands import Demand, limited
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
@@ -97,10 +102,6 @@ class Mondrian(Method):
     @property
     def shrinks_cells(self) -> bool:
         return self.cells in ("free", "levels")
-
-    @property
-    def groups_blindly(self) -> bool:
-        return self.cuts == "strict"  # relaxed cuts break ties by the order of rows
 
     def cell_hierarchy(self, task: Task, column: Column) -> Hierarchy | None:
         hierarchy = task.hierarchies.get(column.name)
@@ -414,3 +415,27 @@ def _check(judge: Judge, order: Codes, start: Ints) -> None:
             raise AssertionError("a part that was judged to pass fails at the end")
     if not judge.meets_averages(order, low, high, size):
         raise AssertionError("the parts together do not meet a mean that each cut met")
+
+
+def region_cells(
+    hierarchies: Sequence[Hierarchy],  # of each attribute
+    codes: Sequence[Codes],  # of each attribute: (units,) values in the order of the units
+    start: Ints,  # (classes + 1,) where each class starts in that order
+    made: Sequence[Cut],  # the first cuts first
+) -> list[CellColumn]:
+    """The region of each class, by attribute."""
+    classes = len(start) - 1
+    level, node = [], []
+    for hierarchy in hierarchies:
+        top = len(hierarchy.levels) - (hierarchy.levels[-1].nodes == 1)
+        level.append(np.full(classes, top, np.int32))
+        node.append(np.zeros(classes, np.int32))
+    for cut in made:
+        own, below = cut.attribute, cut.level - 1
+        node_of_leaf = hierarchies[own].levels[below].node_of_leaf
+        for low, high in cut.pieces:
+            nodes = node_of_leaf[codes[own][low:high]]
+            if (nodes == nodes[0]).all():
+                inside = slice(*np.searchsorted(start, (low, high)).tolist())
+                level[own][inside], node[own][inside] = below, nodes[0]
+    return [cells_of_nodes(*one) for one in zip(hierarchies, level, node, strict=True)]

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import NonNegativeInt
 
 from discreet.methods.manifest_entry import MethodEntry
+from discreet.statements import Statement
 
 
 class MsaDiversityEntry(MethodEntry):
@@ -25,14 +26,5 @@ class MsaDiversityEntry(MethodEntry):
         return self.parameters.get("cells") == "grid"
 
     def minimality(self) -> str:
-        if self.parameters.get("grouping") == "blocks":
-            return (
-                "Algorithm: rows that found no group in their block may have been placed by their "
-                "sensitive values, about which an attacker who knows the algorithm can reason "
-                "(minimality)."
-            )
-        return (
-            "Algorithm: groups depend on sensitive values, so an attacker who knows the algorithm "
-            "can reason about them; 'grouping: blocks' avoids this for most rows, at a higher "
-            "information loss (minimality)."
-        )
+        blocks = self.parameters.get("grouping") == "blocks"
+        return Statement("weakness.minimality.blocks" if blocks else "weakness.minimality.curve")

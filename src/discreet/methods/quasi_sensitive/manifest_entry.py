@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, NonNegativeInt
 
 from discreet.methods.manifest_entry import MethodEntry, StatedRelease, label_problems
+from discreet.statements import Statement
 
 
 class QuasiSensitiveEntry(MethodEntry):
@@ -27,52 +28,58 @@ class QuasiSensitiveEntry(MethodEntry):
 
     def sentences(self) -> list[str]:
         return [
-            f"Terms of '{name}' were removed where they disclose too much; {rows:,} rows have no "
-            "term left (*)."
+            Statement("terms.removed", attribute=name, rows=rows)
             for name, rows in self.emptied_rows.items()
         ]
 
     def private_sentences(self, facts: Mapping[str, Any], utility: Mapping[str, Any]) -> list[str]:
-        sentences = []
+        sentences: list[str] = []
         searched = facts.get("attributes", {})
         measured = utility.get("terms", {})
         for name, found in searched.items():
             terms = measured.get(name, {})
-            share = f" ({terms['suppressed_share']:.1%})" if terms else ""
+            suppressed, labels = found["suppressed_terms"], found["labels"]
             sentences.append(
-                f"{found['suppressed_terms']:,} terms{share} of '{name}' were removed from "
-                f"published rows; the knowledge table has {found['labels']:,} labels."
+                Statement(
+                    "terms.suppressed-share",
+                    terms=suppressed,
+                    share=terms["suppressed_share"],
+                    attribute=name,
+                    labels=labels,
+                )
+                if terms
+                else Statement("terms.suppressed", terms=suppressed, attribute=name, labels=labels)
             )
             change = terms.get("belief_change")
             if change is not None:
                 sentences.append(
-                    f"The attacker's belief in a label changes by at most "
-                    f"{change['greatest']:.1%}, by {change['mean']:.2%} on average over labels and "
-                    "groups."
+                    Statement(
+                        "terms.belief-change", greatest=change["greatest"], mean=change["mean"]
+                    )
                 )
             if found["unlinked_rows"]:
                 sentences.append(
-                    f"{found['unlinked_rows']:,} rows have terms of '{name}' that match no label "
-                    f"together ({found['unknown_terms']:,} terms are in no label); they are "
-                    "published unchanged and tell this attacker nothing."
+                    Statement(
+                        "terms.unlinked",
+                        rows=found["unlinked_rows"],
+                        attribute=name,
+                        terms=found["unknown_terms"],
+                    )
                 )
             sentences += [
-                f"In the knowledge table of '{name}', {found[key]:,} labels {said}."
-                for key, said in (
-                    ("labels_without_terms", "have no term and match only rows without any"),
-                    ("doubled_labels", "are on several lines, which were joined"),
-                )
+                Statement(f"terms.{key.replace('_', '-')}", attribute=name, labels=found[key])
+                for key in ("labels_without_terms", "doubled_labels")
                 if found[key]
             ]
         if sentences:
             sentences.append(
-                f"{facts['failing_groups']:,} groups failed before the removal; for "
-                f"{facts['optimal_groups']:,} of the {facts['groups']:,} published groups it is "
-                "proved that no smaller removal suffices."
+                Statement(
+                    "terms.groups",
+                    failing=facts["failing_groups"],
+                    optimal=facts["optimal_groups"],
+                    groups=facts["groups"],
+                )
             )
             if facts["unsolved_groups"]:
-                sentences.append(
-                    f"For {facts['unsolved_groups']:,} groups no removal was found; their rows "
-                    "were suppressed."
-                )
+                sentences.append(Statement("terms.unsolved", groups=facts["unsolved_groups"]))
         return sentences

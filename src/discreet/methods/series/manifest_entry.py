@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import NonNegativeInt
 
 from discreet.methods.manifest_entry import MethodEntry
+from discreet.statements import Statement
 
 
 class RepublicationEntry(MethodEntry):
@@ -20,35 +21,20 @@ class RepublicationEntry(MethodEntry):
     held_back: NonNegativeInt = 0
 
     def sentences(self) -> list[str]:
-        counterfeits = self.counterfeits
-        sentences = []
-        if counterfeits:
-            sentences.append(
-                f"{counterfeits:,} sensitive rows are counterfeits, which belong to no record; the "
-                "table 'counterfeits' gives their number in each group."
-            )
-        return sentences
+        if not self.counterfeits:
+            return []
+        return [Statement("series.counterfeits", rows=self.counterfeits)]
 
     def private_sentences(self, facts: Mapping[str, Any], utility: Mapping[str, Any]) -> list[str]:
-        sentences = []
+        sentences: list[str] = []
         if facts.get("changed_signatures"):
-            sentences.append(
-                f"{facts['changed_signatures']:,} records are now in groups with all new values, "
-                "because their own value changed. Across such changes m-invariance does not bound "
-                "the belief of an attacker who has several releases; use rho-different for data "
-                "whose values change."
-            )
+            changed = facts["changed_signatures"]
+            sentences.append(Statement("series.changed-signatures", records=changed))
         if "greatest_belief" in facts:
-            sentences.append(
-                "The greatest belief of an attacker who has all releases so far is "
-                f"{facts['greatest_belief']:.3f}."
-            )
+            sentences.append(Statement("series.greatest-belief", belief=facts["greatest_belief"]))
         return sentences
 
     def weaknesses(self) -> list[str]:
         if self.name != "m-invariance":
             return []
-        return [
-            "Changing values: across releases, no bound covers a record whose value changed; use "
-            "rho-different for such data (series)."
-        ]
+        return [Statement("weakness.changing-values")]

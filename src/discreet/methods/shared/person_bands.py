@@ -3,7 +3,8 @@
 The number of a person's rows counts as a quasi-identifier: every group consists of persons with
 equally many published rows. Persons are grouped band by band, a band for each number of rows. A
 band that cannot meet the requirements, such as one of fewer than k persons, joins the next lower
-one: rows beyond the lower number, chosen at random, are suppressed.
+one: rows beyond the lower number, chosen at random, are suppressed. Where a method suppresses no
+row, such a band makes the job infeasible.
 """
 
 from __future__ import annotations
@@ -35,8 +36,13 @@ class Band:
     group: GroupOfRow | None = None  # (members,) −1 for a suppressed one; None where none passes
 
 
-def banded_groups(task: Task, persons: Persons, grouped: Grouped) -> tuple[GroupOfRow, int]:
-    """The group of each row, −1 for a suppressed one; and how many rows were in excess."""
+def banded_groups(
+    task: Task, persons: Persons, grouped: Grouped, *, may_suppress: bool = True
+) -> tuple[GroupOfRow, int]:
+    """The group of each row, −1 for a suppressed one; and how many rows were in excess.
+
+    Unless rows may be suppressed (``may_suppress``), every band must pass by itself.
+    """
     if not task.table.rows:
         raise InputError("The table has no rows. Check the source.")
     rank = _random_ranks(persons, task.rng)
@@ -51,6 +57,8 @@ def banded_groups(task: Task, persons: Persons, grouped: Grouped) -> tuple[Group
             failing = forming.settle(bands)
         if not failing:
             break
+        if not may_suppress:
+            raise _too_few(bands[failing[0]])
         upper = min(failing[0], len(bands) - 2)
         joined = np.sort(np.concatenate([bands[upper].members, bands[upper + 1].members]))
         bands[upper : upper + 2] = [Band(bands[upper + 1].rows, joined)]
@@ -58,6 +66,16 @@ def banded_groups(task: Task, persons: Persons, grouped: Grouped) -> tuple[Group
     group = forming.groups(bands)
     excess = sum(int((persons.rows_of[b.members] - b.rows).sum()) for b in bands)
     return group, excess
+
+
+def _too_few(band: Band) -> InfeasibleError:
+    """The refusal of a band whose persons do not meet the requirements."""
+    return InfeasibleError(
+        "The release shows how many rows each person has, so persons are grouped with others who "
+        f"have equally many; the {len(band.members):,} persons with {band.rows:,} rows do not meet "
+        "the requirements among themselves. Use 'rows: collapse', or mondrian, whose releases do "
+        "not show it."
+    )
 
 
 class _Bands:

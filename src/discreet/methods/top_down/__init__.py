@@ -2,7 +2,7 @@
 
 Steps in the order in which they run:
 
-1. ``taxonomy_cuts``: all cells of a column begin as ``*``; the next candidate is the cell whose
+1. ``TaxonomyCuts``: all cells of a column begin as ``*``; the next candidate is the cell whose
    specialization removes most of the information loss (section 5, Score).
 2. ``key_counts``: count the groups of every combination of columns that the children would make.
 3. ``top_down``: specialize to the children whose groups all pass; the others keep the cell.

@@ -6,7 +6,7 @@ guarantee than the one that was asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +17,8 @@ from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.files import rows_of_hierarchy, rows_of_published
 from discreet.io.canonical_text import canonical_text
 from discreet.methods.base import Method, Task
-from discreet.releases.manifest import Manifest, PersonEntry
+from discreet.releases.manifest import Manifest, PersonEntry, Promise
+from discreet.requirements.base import Requirement
 from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Scope
@@ -81,15 +82,35 @@ def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: 
     if lost:
         problems.append(f"columns of the original are in no table: {', '.join(lost)}")
     promised = [promise.to_requirement() for promise in manifest.promises]
-    values = {c.name: set(c.text.to_list()) for table in tables.values() for c in table.sensitive}
-    asked = [requirement.naming(values) for requirement in task.requirements]
     problems += [
         f"the job asks for {one.name} {one.shown_parameters()}, which the release does not "
         "guarantee"
-        for one in asked
+        for one in _asked(tables, task)
         if one not in promised
     ]
     return problems or list(_other_distances(tables, manifest, task))
+
+
+def unfounded_promises(
+    derived: Sequence[Promise], tables: Mapping[str, CodedTable], task: Task, method: Method
+) -> list[str]:
+    """Return guarantees that no file proves, and that neither the job nor its method gives.
+
+    A guarantee beyond the job is welcome where it follows from the files. Any other was invented.
+    """
+    expected = [*_asked(tables, task), *method.promises(task)]
+    return [
+        f"the manifest guarantees {promise.requirement} {promise.parameters}, which the job does "
+        "not ask for and the files do not prove"
+        for promise in derived
+        if promise.unproved is not None and promise.to_requirement() not in expected
+    ]
+
+
+def _asked(tables: Mapping[str, CodedTable], task: Task) -> list[Requirement]:
+    """Return the requirements of a job, with the published values that they name."""
+    values = {c.name: set(c.text.to_list()) for table in tables.values() for c in table.sensitive}
+    return [requirement.naming(values) for requirement in task.requirements]
 
 
 def _other_distances(

@@ -23,9 +23,11 @@ from discreet.io.source import Tell, ignore_progress
 from discreet.io.tables import read_table
 from discreet.knowledge.table import Knowledge
 from discreet.methods.base import Method, Task
+from discreet.regular_files import read_whole
 from discreet.releases.audit.against_original import (
     as_published,
     hidden_members,
+    unfounded_promises,
     unlike_method,
     unlike_original,
     with_typed_values,
@@ -33,12 +35,12 @@ from discreet.releases.audit.against_original import (
 from discreet.releases.audit.figures import misstated_figures
 from discreet.releases.audit.files import (
     file_problems,
-    file_remarks,
     form_problems_of_files,
     require_readable,
     source_of_table,
 )
-from discreet.releases.audit.kept_rows import (
+from discreet.releases.audit.linked_labels import public_promise
+from discreet.releases.audit.persons import (
     NOT_IN_THE_FILES,
     TablePersons,
     changed_persons,
@@ -46,21 +48,28 @@ from discreet.releases.audit.kept_rows import (
     person_problems,
     persons_of_tables,
     promise_on_persons,
+    promise_on_terms,
     suppressed_persons,
 )
-from discreet.releases.audit.linked_labels import public_promise
-from discreet.releases.audit.person_terms_check import promise_on_terms
 from discreet.releases.audit.row_order import source_order_problems
 from discreet.releases.audit.shards import join_shards, judge_shard, not_derived
 from discreet.releases.group_summary import Picture
-from discreet.releases.manifest import FILE_NAME, Manifest, Promise, ReaderFinding
+from discreet.releases.kinds.base import ReleaseTally, form_problems, name_problems, number_problems
+from discreet.releases.manifest import (
+    FILE_NAME,
+    Manifest,
+    Promise,
+    ReaderFinding,
+    SinglingOut,
+)
 from discreet.releases.registry import kind_of
-from discreet.releases.release_tally import ReleaseTally
-from discreet.releases.table_forms import form_problems, name_problems
+from discreet.releases.singling_out import misstated_singling_out, singling_out
 from discreet.requirements.base import TOLERANCE
 from discreet.result import Result
+from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable
 from discreet.table.column_spec import ColumnSpec
+from discreet.table.interrupts import interruptible
 from discreet.table.person_counts import PersonBasis
 from discreet.table.roles import Distance, Role, Unit, ValueType
 
@@ -78,6 +87,10 @@ class Audit(Result):
     signed: bool | None = None  # by the trusted key; None where no key was given
     picture: Picture = field(default_factory=Picture, repr=False)  # of its groups, for the report
     tally: ReleaseTally | None = field(default=None, repr=False)  # source of its figures
+    series_warnings: tuple[str, ...] = ()  # of a release that joins a series, for the publisher
+    singling_out: SinglingOut | None = None  # from the files; None where they are damaged
+    # The same of persons, for the publisher, where the files do not say who has which rows.
+    persons_singled_out: SinglingOut | None = None
 
     @property
     def unproved(self) -> tuple[Promise, ...]:
@@ -99,12 +112,20 @@ class Audit(Result):
         return {
             "ok": self.ok,
             "unproved": len(self.unproved),
-            "promises": [promise.model_dump(mode="json") for promise in self.promises],
+            "promises": [
+                {**promise.model_dump(mode="json"), "unproved": promise.unproved}
+                for promise in self.promises
+            ],
             "problems": list(self.problems),
             "compared_with_original": self.compared,
             **({} if self.signed is None else {"signed": self.signed}),
             **({"readers": [one.model_dump() for one in self.readers]} if self.readers else {}),
             **({"remarks": list(self.remarks)} if self.remarks else {}),
+            **(
+                {}
+                if self.singling_out is None
+                else {"singling_out": self.singling_out.model_dump(mode="json", exclude_none=True)}
+            ),
         }
 
 
@@ -136,7 +157,7 @@ def audit_folder(
     """
     manifest = Manifest.load(folder)
     signed = None if trust is None else is_signed(folder, FILE_NAME, trust)
-    remarks = file_remarks(folder)
+    remarks: list[str] = []
     damages = file_problems(folder, manifest)
     if signed is None and (folder / SIGNATURE).exists():
         remarks.append("The manifest is signed. The signature was not checked: no key was trusted.")
@@ -161,16 +182,20 @@ def audit_folder(
             hidden += unlike_method(manifest, original, method)
     tables = read_tables(folder, manifest)
     found = audit_tables(tables, manifest, original, source_rows, knowledge)
+    if original is not None and method is not None:
+        hidden += unfounded_promises(found.promises, tables, original, method)
     if original is not None and method is not None and found.tally is not None:
         persons = persons_of_tables(tables, manifest, original, source_rows)
         if persons is not None:
             hidden += suppressed_persons(persons, manifest, original, method)
-    problems, unknown = form_problems_of_files(folder, manifest, tables)
+    problems, unknown = form_problems_of_files(folder, manifest, tables, signed=bool(signed))
     problems += [*hidden, *_misstated(manifest, found.promises)]
-    if (folder / FILE_NAME).read_bytes() != manifest.to_json().encode():
+    if read_whole(folder / FILE_NAME) != manifest.to_json().encode():
         problems.append(f"'{FILE_NAME}' is not in the form in which discreet writes it")
     if found.tally is not None:
         problems += misstated_figures(manifest, found.tally, found.picture)
+    if found.singling_out is not None:
+        problems += misstated_singling_out(tables, manifest, found.singling_out)
     if found.ok and not problems and list(found.readers) != manifest.readers:
         rows = kind_of(manifest.kind).finding_rows
         if manifest.readers or manifest.published_rows <= rows:  # else its report says why not
@@ -200,12 +225,15 @@ def audit_tables(
     misshapen += number_form_problems(manifest)
     if misshapen:
         return Audit(tuple(_unproved(manifest)), tuple(misshapen), original is not None)
-    found = join_shards([judge_shard(tables, manifest, original, knowledge or {})], manifest)
+    shard = interruptible(lambda: judge_shard(tables, manifest, original, knowledge or {}))
+    found = join_shards([shard], manifest)
     problems = [*name_problems(manifest), *miscounted(tables, manifest), *found.problems]
+    worlds = kind.worlds(tables, manifest, source_rows)
     if not problems:
-        problems += kind.world_problems(tables, manifest, source_rows)
-    problems += kind.structure_problems(tables) + kind.order_problems(tables)
+        problems += worlds.problems()
+    problems += number_problems(kind, tables) + kind.order_problems(tables)
     promises = found.promises
+    persons: Mapping[str, TablePersons] | None = None
     if manifest.keeps_rows:
         persons = persons_of_tables(tables, manifest, original, source_rows)
         promises = tuple(
@@ -213,17 +241,23 @@ def audit_tables(
             for one in promises
         )
         problems += [] if persons is None else person_problems(tables, manifest, persons)
+    untested: list[str] = []
     if original is not None:
-        problems += _changes(tables, manifest, original, source_rows)
+        changes, untested = _changes(tables, manifest, original, source_rows)
+        problems += changes
     return Audit(
         promises,
         tuple(problems),
         original is not None,
         manifest.unit if original is not None or manifest.keeps_rows else Unit.ROW,
-        () if problems else tuple(kind.readers(tables, manifest)),
-        remarks=() if problems else tuple(kind.remarks(tables, manifest)),
+        () if problems else tuple(worlds.readers()),
+        remarks=() if problems else (*worlds.remarks(), *untested),
         picture=found.picture,
         tally=found.tally,
+        singling_out=singling_out(tables, manifest),
+        persons_singled_out=None
+        if persons is None or manifest.keeping.numbered
+        else singling_out(tables, manifest, {name: own.number for name, own in persons.items()}),
     )
 
 
@@ -242,7 +276,7 @@ def _on_persons(
     if promise.unproved is not None:
         return promise
     if requirement.person_basis is None:
-        return not_derived(requirement, "it cannot be judged on persons with several rows")
+        return not_derived(requirement, Statement("unproved.several-rows"))
     if requirement.person_basis is PersonBasis.TERMS:
         ((name, own),) = persons.items()
         return promise_on_terms(
@@ -256,18 +290,16 @@ def _changes(
     manifest: Manifest,
     original: Task,
     source_rows: Mapping[str, NDArray[np.int32]] | None,
-) -> list[str]:
-    """Return losses and inventions against the original, and tables in its order."""
+) -> tuple[list[str], list[str]]:
+    """Return losses and inventions against the original and tables in its order, and remarks."""
     unlike = unlike_original(tables, manifest, original)
     if unlike:
-        return unlike
+        return unlike, []
     tables, original = with_typed_values(tables, original)
     kind = kind_of(manifest.kind)
-    related = source_order_problems(tables, original.table)
+    related, untested = source_order_problems(tables, original, manifest)
     related += changed_persons(tables, manifest, original, source_rows)
-    if source_rows is None:
-        return related + kind.changes(tables, original, manifest)
-    return related + kind.traced_changes(tables, original, manifest, source_rows)
+    return related + kind.changes(tables, original, manifest, source_rows), untested
 
 
 def read_tables(

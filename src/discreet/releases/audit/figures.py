@@ -15,10 +15,16 @@ from typing import Any
 from discreet.hierarchies.cells import ESCAPE, SUPPRESSED
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.releases.group_summary import Picture
-from discreet.releases.kinds.base import Kind, View
+from discreet.releases.kinds.base import (
+    Kind,
+    ReleaseTally,
+    View,
+    class_columns,
+    class_sizes,
+    verdict_on,
+)
 from discreet.releases.manifest import Manifest, TableUtility, Utility
 from discreet.releases.registry import kind_of
-from discreet.releases.release_tally import ReleaseTally
 from discreet.requirements.base import TOLERANCE
 from discreet.requirements.closeness import TCloseness
 from discreet.table.coded_table import CodedTable
@@ -31,7 +37,7 @@ def tally(
     tables: Mapping[str, CodedTable], manifest: Manifest, kind: Kind, views: Sequence[View]
 ) -> ReleaseTally:
     """Return the counts that the figures of a manifest are derived from."""
-    sizes = kind.sizes(tables)
+    sizes = class_sizes(kind, tables)
     masked = {}
     for table in tables.values():
         for column in table:
@@ -40,13 +46,13 @@ def tally(
                 masked[column.name] = int(column.counts[cells].sum())
     closeness = 0.0
     if "closeness" in type(manifest.method).model_fields:
-        found = kind.verdict(TCloseness(t=1), views)
+        found = verdict_on(kind, TCloseness(t=1), views)
         closeness = 0.0 if found is None else float(found.achieved.get("t", 0.0))
     return ReleaseTally(
         {name: len(size) for name, size in sizes.items()},
         {name: int((size**2).sum()) for name, size in sizes.items()},
         masked,
-        kind.counterfeits(tables),
+        sum(int((v.counts.size - v.counts.real).sum()) for v in views if v.counts.real is not None),
         closeness,
         frozenset(
             column.name
@@ -58,7 +64,7 @@ def tally(
         {
             name: table.rows
             for name, table in tables.items()
-            if kind.class_columns(manifest, name) is not None
+            if class_columns(kind, manifest, name) is not None
         },
     )
 

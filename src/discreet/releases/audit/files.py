@@ -14,15 +14,16 @@ from itertools import islice
 from pathlib import Path
 
 from discreet.errors import InputError, ReleaseError
-from discreet.io.atomic import FOREIGN, hash_of_folder
+from discreet.io.atomic import hash_of_folder
 from discreet.io.canonical_files import (
     is_canonical_csv,
     is_canonical_parquet,
     is_compressed,
+    is_of_other_library,
     parquet_rows,
 )
 from discreet.io.parquet.arrow_library import require_pyarrow
-from discreet.io.signatures import SIGNATURE, SIGNATURE_BYTES
+from discreet.io.signatures import SIGNATURE, is_signature
 from discreet.io.source import Source
 from discreet.io.tables import column_names
 from discreet.releases.manifest import FILE_NAME, Manifest, TableEntry, sha256_of
@@ -48,7 +49,7 @@ def file_problems(folder: Path, manifest: Manifest) -> list[str]:
     problems = [
         f"'{path.name}' is in the folder and not in the manifest"
         for path in sorted(folder.iterdir())
-        if path.name not in expected and path.name not in FOREIGN
+        if path.name not in expected
     ]
     problems += [
         f"'{name}' is not a regular file of the folder"
@@ -63,27 +64,19 @@ def file_problems(folder: Path, manifest: Manifest) -> list[str]:
     if _is_regular(report) and sha256_of(report) != manifest.report_sha256:
         problems.append(f"'{REPORT}' is not the page that was published (sha256)")
     signature = folder / SIGNATURE
-    if _is_regular(signature) and signature.stat().st_size != SIGNATURE_BYTES:
-        problems.append(
-            f"'{SIGNATURE}' is not a signature: it does not have {SIGNATURE_BYTES} bytes"
-        )
+    if _is_regular(signature) and not is_signature(signature):
+        problems.append(f"'{SIGNATURE}' is not a signature: it has another length or form")
     return problems
 
 
-def file_remarks(folder: Path) -> list[str]:
-    """Return a remark on each file that an operating system put into the folder."""
-    return [
-        f"'{name}' is in the folder. A file manager puts it there; it is no part of the release. "
-        "Remove it before you pass the folder on: it can name other files."
-        for name in FOREIGN
-        if _exists(folder / name)
-    ]
-
-
 def form_problems_of_files(
-    folder: Path, manifest: Manifest, tables: Mapping[str, CodedTable]
+    folder: Path, manifest: Manifest, tables: Mapping[str, CodedTable], *, signed: bool
 ) -> tuple[list[str], list[str]]:
-    """Return files that are not in canonical form, and files for which that is unknown."""
+    """Return files that are not in canonical form, and files for which that is unknown.
+
+    A file by another version of the Parquet library is refused unless its hash is ``signed``: its
+    form cannot be checked, and could carry anything.
+    """
     problems, remarks = [], []
     for name, entry in manifest.tables.items():
         path, table = folder / entry.file, tables[name]
@@ -96,7 +89,13 @@ def form_problems_of_files(
             )
             found = [is_canonical_parquet(file, dense) for file in _files(path)]
             canonical = False if False in found else None if None in found else True
-        if canonical is None:
+        if canonical is None and not signed and any(map(is_of_other_library, _files(path))):
+            problems.append(
+                f"'{entry.file}' was written by another version of the Parquet library, so its "
+                "bytes could not be compared with the form that discreet writes. Audit it with "
+                "that version, or check the publisher's signature (--trust)"
+            )
+        elif canonical is None:
             remarks.append(
                 f"'{entry.file}' was written by another version of the Parquet library or is very "
                 "large, so its bytes were not compared with the form that discreet writes. Its "
@@ -161,7 +160,7 @@ def _is_parts(path: Path) -> bool:
     """Return whether a table in several files is a folder of these and of nothing else."""
     if path.is_symlink() or not path.is_dir():
         return False
-    entries = sorted(entry for entry in path.iterdir() if entry.name not in FOREIGN)
+    entries = sorted(path.iterdir())
     names = [f"part-{number:05}.parquet" for number in range(len(entries))]
     return [entry.name for entry in entries] == names and all(map(_is_regular, entries))
 

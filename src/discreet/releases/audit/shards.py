@@ -16,17 +16,16 @@ from discreet.errors import InputError
 from discreet.hierarchies.files import hierarchy_from_rows
 from discreet.knowledge.table import Knowledge
 from discreet.methods.base import Task
-from discreet.releases.audit.blind_groups import formed_blindly
 from discreet.releases.audit.figures import tally
 from discreet.releases.audit.linked_labels import linked_domains, other_knowledge, underivable
 from discreet.releases.group_summary import Picture, picture_of
-from discreet.releases.kinds.base import View
+from discreet.releases.kinds.base import ReleaseTally, View, absent_tables, verdict_on
 from discreet.releases.manifest import Manifest, Promise
 from discreet.releases.registry import kind_of
-from discreet.releases.release_tally import ReleaseTally
 from discreet.requirements.attackers.judging import judge_key_sets
-from discreet.requirements.background.delta_presence import DeltaPresence
 from discreet.requirements.base import Domain, Requirement, Verdict
+from discreet.requirements.delta_presence import DeltaPresence
+from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import summed_weights
 
@@ -52,7 +51,7 @@ def judge_shard(
     """Judge every guarantee on the classes of a shard."""
     kind = kind_of(manifest.kind)
     requirements = [promise.to_requirement() for promise in manifest.promises]
-    absent = kind.absent_tables(tables, manifest)
+    absent = absent_tables(kind, tables, manifest)
     if absent:
         nothing = (None,) * len(requirements)
         return ShardFindings(nothing, tuple(absent), Picture(), ReleaseTally())
@@ -63,9 +62,8 @@ def judge_shard(
         _verdict_in_population(requirement, views, tables, manifest, original)
         if requirement.needs_population or requirement.needs_weights
         else underivable(requirement, linked, manifest)
-        or _not_blind(requirement, tables, manifest, original)
         or _verdict_for_attackers(requirement, tables, manifest, views)
-        or kind.verdict(requirement, views)
+        or verdict_on(kind, requirement, views)
         for requirement in requirements
     )
     by_table = dict(zip(tables, views, strict=False))  # one view a projection, else one in all
@@ -76,7 +74,7 @@ def judge_shard(
         if manifest.keeps_rows and not kind.has_records
         else picture_of(by_table, kind, manifest.disclosable),
         tally(tables, manifest, kind, views),
-        kind.evidence(tables, manifest),
+        kind.worlds(tables, manifest).evidence(),
     )
 
 
@@ -92,21 +90,18 @@ def _verdict_in_population(
     Sums of published weights follow from the files; who fits a group needs the population.
     """
     if not kind_of(manifest.kind).has_records:
-        return "it is judged on generalized releases alone"
+        return Statement("unproved.generalized-alone")
     if manifest.suppressed_rows and not requirement.bears_suppression:
-        return "it is judged on generalized releases of all rows alone"
+        return Statement("unproved.generalized-all-rows")
     ((name, table),) = tables.items()
     (view,) = views
     if requirement.needs_weights:
         weight = summed_weights(table, table.classes)
         if weight is None:
-            return "the release has no column of sampling weights"
+            return Statement("unproved.no-weights")
         return requirement.full_check(replace(view.counts, weight=weight), view.domains)
     if original is None or original.population is None:
-        return (
-            "it compares the groups with the population that the publisher's job names. "
-            "Add --original JOB"
-        )
+        return Statement("unproved.population")
     population, levels = original.population, manifest.method.levels_of(name) or {}
     alone = isinstance(requirement, DeltaPresence)  # a person is in one group, or in none
     try:
@@ -114,7 +109,7 @@ def _verdict_in_population(
     except InputError:  # cells that no person of the population fits
         return Verdict(False, {})
     if people is None:
-        return "the cells of several groups cover the same persons of the population"
+        return Statement("unproved.overlapping-cells")
     return requirement.full_check(replace(view.counts, population=people), view.domains)
 
 
@@ -131,7 +126,7 @@ def _verdict_for_attackers(
         holding = [table for table in tables.values() if table.quasi_sensitive]
         return requirement.judge_items(holding[0]) if len(holding) == 1 else Verdict(False, {})
     if not kind_of(manifest.kind).has_records:
-        return "it is judged on the cells of one table with all columns"
+        return Statement("unproved.several-tables")
     ((_, table),) = tables.items()
     quasi = [column.name for column in table.quasi_identifiers]
     sensitive = [column.name for column in table.sensitive]
@@ -142,26 +137,6 @@ def _verdict_for_attackers(
         return Verdict(False, {})  # it names columns that are not published
     (view,) = views
     return judge_key_sets(requirement, key_sets, table, view.domains).verdict
-
-
-def _not_blind(
-    requirement: Requirement,
-    tables: Mapping[str, CodedTable],
-    manifest: Manifest,
-    original: Task | None,
-) -> Verdict | str | None:
-    """Judge that groups were formed without a look at sensitive values; None where they were.
-
-    The method is run again on the original with the requirements on sizes alone.
-    """
-    if requirement.guides_groups:
-        return None
-    if original is None:
-        return (
-            "it covers how groups were formed, which the files do not show. Add --original JOB, "
-            "to form them again by quasi-identifiers alone"
-        )
-    return None if formed_blindly(tables, manifest, original) else Verdict(False, {})
 
 
 def join_shards(shards: Sequence[ShardFindings], manifest: Manifest) -> JoinedFindings:

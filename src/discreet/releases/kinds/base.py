@@ -3,31 +3,135 @@
 A kind says how an outcome becomes published tables, and how the counts that prove it safe are
 derived again from such tables alone. Audit, measures and attacks go through it, so a new kind of
 release is one new file.
+
+The form of a kind of release: which tables it has, and which columns each may hold.
+
+Whatever a manifest lists is read, but only what the form names is judged. A table or a column
+beside it would be published without a guarantee, so an audit refuses it before anything else.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from discreet.methods.base import Task
+from discreet.methods.manifest_entry import StatedRelease
 from discreet.releases.adversary_view import AdversaryView
-from discreet.releases.manifest import Manifest, ReaderFinding
-from discreet.releases.release_tally import ReleaseTally
-from discreet.releases.table_forms import Form
+from discreet.releases.manifest import Manifest, ReaderFinding, TableEntry
 from discreet.requirements.base import Domains, Requirement, Verdict
-from discreet.table.coded_table import CodedTable, Column
+from discreet.statements import Statement
+from discreet.table.coded_table import CodedTable
 from discreet.table.counts import ClassCounts
-from discreet.table.published import PublishedTable
+from discreet.table.published import GROUP, PublishedTable
 from discreet.table.roles import Role
 from discreet.utility.cell_sums import CellSums
 from discreet.utility.figures import Measures, ProjectedMeasures
 from discreet.utility.reading import ImpliedReading
+
+
+@dataclass(frozen=True)
+class ReleaseTally:
+    """Counts over published tables from which all figures follow; those of parts add up."""
+
+    classes: Mapping[str, int] = field(default_factory=dict)  # by table, or "" for the release
+    squares: Mapping[str, int] = field(default_factory=dict)  # Σ |class|², likewise
+    masked: Mapping[str, int] = field(default_factory=dict)  # by protected attribute: cells '*'
+    counterfeits: int = 0
+    closeness: float = 0.0  # of the worst class, of projections
+    escapes: frozenset[str] = frozenset()  # columns with a backslash in some cell
+    rows: Mapping[str, int] = field(default_factory=dict)  # by table, but those of every shard
+
+    def __add__(self, other: ReleaseTally) -> ReleaseTally:
+        return ReleaseTally(
+            _summed(self.classes, other.classes),
+            _summed(self.squares, other.squares),
+            _summed(self.masked, other.masked),
+            self.counterfeits + other.counterfeits,
+            max(self.closeness, other.closeness),
+            self.escapes | other.escapes,
+            _summed(self.rows, other.rows),
+        )
+
+
+def _summed(some: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
+    return {n: some.get(n, 0) + others.get(n, 0) for n in dict.fromkeys([*some, *others])}
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a table of a kind may hold."""
+
+    roles: tuple[Role, ...]  # of the attributes that may be in it
+    structure: tuple[str, ...] = ()  # columns that the release made: all must be there
+    at_will: tuple[str, ...] = ()  # and those that may be
+    wanted: Role | None = None  # at least one attribute has this role
+    may_lack: bool = False  # whether a release may do without the table
+
+
+def form_problems(forms: Mapping[str, Form], manifest: Manifest) -> list[str]:
+    """Where the tables and columns that a manifest lists are not those of its kind."""
+    problems = [
+        f"'{name}' is not a table of a {manifest.kind} release"
+        for name in manifest.tables
+        if name not in forms
+    ]
+    for name, form in forms.items():
+        entry = manifest.tables.get(name)
+        if entry is not None:
+            problems += _column_problems(name, entry, form)
+        elif not form.may_lack:
+            problems.append(f"the table '{name}' is missing")
+    return problems
+
+
+def _column_problems(table: str, entry: TableEntry, form: Form) -> Iterator[str]:
+    made = (*form.structure, *form.at_will)
+    for column, role in entry.columns.items():
+        if role not in form.roles and not (role is Role.STRUCTURE and column in made):
+            yield f"'{table}' has a column '{column}' ({role}), which does not belong there"
+    for column in form.structure:
+        if entry.columns.get(column) is not Role.STRUCTURE:
+            yield f"'{table}' lacks its column '{column}'"
+    if form.wanted is not None and form.wanted not in entry.columns.values():
+        yield f"'{table}' has no column with the role '{form.wanted}'"
+
+
+def name_problems(manifest: Manifest) -> list[str]:
+    """Where a manifest names attributes that it does not publish, or says nothing of one.
+
+    A name that is not checked could carry anything.
+    """
+    published: dict[str, Role] = {}
+    problems = []
+    for table, entry in manifest.tables.items():
+        for name, role in entry.columns.items():
+            if role is Role.STRUCTURE:
+                continue
+            if published.setdefault(name, role) is not role:
+                problems.append(f"'{name}' has another role in '{table}' than in other tables")
+    problems += [f"'{name}' is in no table" for name in manifest.attributes.keys() - published]
+    problems += [
+        f"the manifest has no entry for '{name}' under 'attributes'"
+        for name in published.keys() - manifest.attributes.keys()
+    ]
+    sensitive = {name for name, role in published.items() if role is Role.SENSITIVE}
+    quasi = {name for name, role in published.items() if role is Role.QUASI_IDENTIFIER}
+    problems += [
+        f"'{bit}' of the sets of '{attribute}' is not a published sensitive column"
+        for attribute, entry in manifest.bitmaps.items()
+        for bit in (*entry.members, *(() if entry.rest is None else (entry.rest,)))
+        if bit not in sensitive
+    ]
+    promised = [promise.parameters for promise in manifest.promises]
+    problems += manifest.method.problems(StatedRelease(manifest.tables, quasi, promised))
+    return sorted(problems)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +142,32 @@ class View:
     domains: Domains
 
 
+class Worlds:
+    """What follows from all originals that published tables allow; nothing, for most kinds."""
+
+    def problems(self) -> list[str]:
+        """Return what no original explains; asked of whole tables without other problems."""
+        return []
+
+    def remarks(self) -> list[str]:
+        """Return what the published tables leave open, in sentences; no reason to refuse them."""
+        return []
+
+    def readers(self) -> list[ReaderFinding]:
+        """Return what attackers learn beyond the guarantees."""
+        return []
+
+    def evidence(self) -> Any:
+        """Return what ``Kind.joined_problems`` needs of each shard beside its tally."""
+        return None
+
+
 class Kind(ABC):
-    """One kind of release."""
+    """One kind of release: its form, what adds up over its parts, and what attackers believe.
+
+    The first table of the form has a row for each published row; with ``spreads_sensitive``, every
+    table has. With ``numbers_groups``, its column of group numbers links it to the others.
+    """
 
     name: ClassVar[str]
     outcome: ClassVar[type]  # what a method returns for a release of this kind
@@ -50,6 +178,9 @@ class Kind(ABC):
     spreads_sensitive: ClassVar[bool] = False  # over several tables about the same people
     has_sensitive_table: ClassVar[bool] = False  # whole sensitive rows, linked to no group
     finding_rows: ClassVar[int] = 0  # up to so many rows a release in parts tells what readers find
+    derivable: ClassVar[tuple[type[Requirement], ...]] = (Requirement,)  # that the files can prove
+
+    # Form: outcome → tables → groups and their counts.
 
     @abstractmethod
     def tables(self, task: Task, outcome: Any) -> dict[str, PublishedTable]:
@@ -60,43 +191,45 @@ class Kind(ABC):
         """The tables of a release that has so many, and the columns that each may hold."""
 
     @abstractmethod
-    def suppressed(self, outcome: Any) -> int:
-        """Return how many source rows are in no table."""
-
-    @abstractmethod
     def views(
         self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
     ) -> list[View]:
         """The counts that decide the guarantees, from published tables alone."""
 
+    def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        """What the order of rows discloses. Some thousands of rows show it: all, or the first."""
+        return []
+
     @abstractmethod
-    def sizes(self, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
-        """Return the rows of each class or group, by table, or under "" for the whole release."""
+    def changes(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+        *,
+        part: bool = False,
+    ) -> list[str]:
+        """Return what was lost or invented, against the original table.
 
-    def counterfeits(self, tables: Mapping[str, CodedTable]) -> int:
-        """Return how many sensitive rows the release says belong to no person."""
-        return 0
-
-    def class_columns(self, manifest: Manifest, table: str) -> list[str] | None:
-        """Return the columns by which rows of a table belong together; they share a shard.
-
-        None for a table that has no such columns, of which every shard has all rows.
+        The publisher knows the source row behind each row; a kind may check these instead of
+        searching for a way to match published and source rows. The tables may be those of a
+        ``part`` of the source, which its own method run formed.
         """
-        columns = manifest.tables[table].columns
-        return [name for name, role in columns.items() if role is Role.QUASI_IDENTIFIER]
 
-    def absent_tables(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
-        """Return what is wrong with a shard that lacks tables: every group is in every table."""
-        lacking = [name for name in manifest.tables if name not in tables]
-        return ["a group is not in every table"] if lacking else []
+    def sentences(self, manifest: Manifest) -> list[str]:
+        """Return how rows and sensitive values are laid out over the tables."""
+        return []
+
+    def quasi_identifier_sentences(self, manifest: Manifest, quasi: Sequence[str]) -> list[str]:
+        """Return how the quasi-identifiers were published."""
+        return [Statement("quasi-identifiers", columns=quasi)]
+
+    # Shard: what is judged and summed by parts of whole groups, and joined.
 
     @abstractmethod
     def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         """Return what the classes or groups of a shard contradict in themselves."""
-
-    def evidence(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> Any:
-        """Return what ``joined_problems`` needs of each shard beside its tally."""
-        return None
 
     def joined_problems(
         self, manifest: Manifest, tally: ReleaseTally, evidence: Sequence[Any]
@@ -105,7 +238,7 @@ class Kind(ABC):
         problems = [
             f"the manifest says {manifest.published_rows} published rows; '{name}' has "
             f"{tally.rows.get(name, 0)}"
-            for name in self.tables_of_rows(manifest)
+            for name in tables_of_rows(self, manifest)
             if tally.rows.get(name, 0) != manifest.published_rows
         ]
         if manifest.published_rows + manifest.suppressed_rows != manifest.source_rows:
@@ -114,96 +247,6 @@ class Kind(ABC):
                 f"{manifest.suppressed_rows}) are not the {manifest.source_rows} source rows"
             )
         return problems
-
-    def person_classes(self, table: CodedTable) -> NDArray[np.int64]:
-        """Return the class of each row of a table whose rows belong to persons."""
-        return table.classes.class_of_row.astype(np.int64)
-
-    def person_values(
-        self, table: CodedTable, task: Task | None, rows: NDArray[np.int32] | None
-    ) -> list[Column]:
-        """Return the sensitive values of each row, from the table or by its source rows."""
-        return table.sensitive
-
-    def tables_of_rows(self, manifest: Manifest) -> list[str]:
-        """Return the tables with a row for each published row."""
-        return list(self.forms(len(manifest.tables)))[:1]
-
-    def world_problems(
-        self,
-        tables: Mapping[str, CodedTable],
-        manifest: Manifest,
-        source_rows: Mapping[str, NDArray[np.int32]] | None = None,
-    ) -> list[str]:
-        """Return what no original explains; asked of whole tables without other problems.
-
-        The publisher knows the original's row behind each row, which saves a search for it.
-        """
-        return []
-
-    def structure_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
-        """Where columns or orders that the release made are not in their one canonical form.
-
-        Asked of whole tables only: numbers of groups are judged together.
-        """
-        return []
-
-    def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
-        """What the order of rows discloses. Some thousands of rows show it: all, or the first."""
-        return []
-
-    def remarks(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
-        """Return what the published tables leave open, in sentences; no reason to refuse them."""
-        return []
-
-    def readers(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[ReaderFinding]:
-        """Return what attackers learn beyond the guarantees."""
-        return []
-
-    @abstractmethod
-    def changes(
-        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
-    ) -> list[str]:
-        """Return what was lost or invented, against the original table."""
-
-    def traced_changes(
-        self,
-        tables: Mapping[str, CodedTable],
-        task: Task,
-        manifest: Manifest,
-        source_rows: Mapping[str, NDArray[np.int32]],
-    ) -> list[str]:
-        """The same for the publisher who made the release, and knows each row's source row.
-
-        A kind may check these instead of searching for a way to match published and source rows.
-        """
-        return self.changes(tables, task, manifest)
-
-    def traced_part(
-        self,
-        tables: Mapping[str, CodedTable],
-        task: Task,
-        manifest: Manifest,
-        source_rows: Mapping[str, NDArray[np.int32]],
-    ) -> list[str]:
-        """The same for the tables of a part of the source, which its own method run formed."""
-        return self.traced_changes(tables, task, manifest, source_rows)
-
-    @abstractmethod
-    def reading(
-        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
-    ) -> ImpliedReading[Measures] | ImpliedReading[ProjectedMeasures]:
-        """Return the release as measures read it, beside the original."""
-
-    def adversary_views(
-        self,
-        tables: Mapping[str, CodedTable],
-        task: Task,
-        manifest: Manifest,
-        rng: np.random.Generator,
-    ) -> list[AdversaryView]:
-        """Return what an attacker sees of each table; nothing where groups have no counts."""
-        return []
 
     @abstractmethod
     def sums(
@@ -221,27 +264,35 @@ class Kind(ABC):
     ) -> Measures | ProjectedMeasures:
         """Return the figures that follow from the sums over all shards."""
 
-    def verdict(self, requirement: Requirement, views: Sequence[View]) -> Verdict | None:
-        """Judge one guarantee: it must hold in every view that has its attributes.
+    # Beliefs: the distribution that a release implies, and what attackers make of it.
 
-        None where no view has them.
-        """
-        verdicts = []
-        for view in views:
-            wanted = set(requirement.attributes(view.counts)) - {""}
-            if wanted <= {*view.counts.values, *view.counts.sets}:
-                verdicts.append(requirement.full_check(view.counts, view.domains))
-        if not verdicts:
-            return None
-        return Verdict.worst(verdicts, smaller_is_better=requirement.smaller_is_better)
+    @abstractmethod
+    def reading(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> ImpliedReading[Measures] | ImpliedReading[ProjectedMeasures]:
+        """Return the release as measures read it, beside the original."""
 
-    def quasi_identifier_sentences(self, manifest: Manifest, quasi: Sequence[str]) -> list[str]:
-        """Return how the quasi-identifiers were published."""
-        return ["Quasi-identifiers: " + ", ".join(quasi) + "."]
-
-    def sentences(self, manifest: Manifest) -> list[str]:
-        """Return how rows and sensitive values are laid out over the tables."""
+    def adversary_views(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        rng: np.random.Generator,
+    ) -> list[AdversaryView]:
+        """Return what an attacker sees of each table; nothing where groups have no counts."""
         return []
+
+    def worlds(
+        self,
+        tables: Mapping[str, CodedTable],
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+    ) -> Worlds:
+        """Return what follows from all originals that the tables allow.
+
+        The publisher knows the original's row behind each row, which saves a search for it.
+        """
+        return Worlds()
 
     def weaknesses(self, manifest: Manifest) -> list[str]:
         """Return what this kind of release leaves open, each with the attack that measures it."""
@@ -251,15 +302,97 @@ class Kind(ABC):
         ]
         requirements = [promise.to_requirement() for promise in manifest.promises]
         joined = any(requirement.needs_refined_counts for requirement in requirements)
-        found = []
+        weaknesses: list[str] = []
         if any(len(names) > 1 for names in sensitive) and not joined:
-            found.append(
-                "Several sensitive attributes: an attacker who knows one sensitive value of a "
-                "target may learn the others (background-join)."
-            )
+            weaknesses.append(Statement("weakness.background-join"))
         if any(sensitive):
-            found.append(
-                "Learning: all groups together may show which quasi-identifiers predict a value "
-                "(definetti)."
-            )
-        return found
+            weaknesses.append(Statement("weakness.definetti"))
+        return weaknesses
+
+
+def tables_of_rows(kind: Kind, manifest: Manifest) -> list[str]:
+    """Return the tables with a row for each published row."""
+    if kind.spreads_sensitive:
+        return list(manifest.tables)
+    return list(kind.forms(len(manifest.tables)))[:1]
+
+
+def class_columns(kind: Kind, manifest: Manifest, table: str) -> list[str] | None:
+    """Return the columns by which rows of a table belong together; they share a shard.
+
+    None for a table that has no such columns, of which every shard has all rows.
+    """
+    columns = manifest.tables[table].columns
+    if kind.numbers_groups:
+        return [GROUP] if GROUP in columns else None
+    return [name for name, role in columns.items() if role is Role.QUASI_IDENTIFIER]
+
+
+def class_sizes(kind: Kind, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
+    """Return the rows of each class or group, by table, or under "" for the whole release."""
+    if kind.spreads_sensitive:
+        return {name: table.classes.size for name, table in tables.items()}
+    rows = tables[next(iter(kind.forms(len(tables))))]
+    return {"": rows[GROUP].counts if kind.numbers_groups else rows.classes.size}
+
+
+def absent_tables(kind: Kind, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+    """Return what is wrong with a shard that lacks tables: every group is in every table.
+
+    Tables that spread the sensitive attributes have classes of their own.
+    """
+    lacking = [name for name in manifest.tables if name not in tables]
+    return ["a group is not in every table"] if lacking and not kind.spreads_sensitive else []
+
+
+def number_problems(kind: Kind, tables: Mapping[str, CodedTable]) -> list[str]:
+    """Where groups are not numbered from 1 to their number: other numbers could carry values."""
+    if not kind.numbers_groups:
+        return []
+    name = next(iter(kind.forms(len(tables))))
+    text = tables[name][GROUP].text
+    number = text.cast(pl.Int64, strict=False)
+    plain = number.null_count() == 0 and bool((number.cast(pl.String) == text).all())
+    if plain and number.min() == 1 and number.max() == len(text):
+        return []
+    return [f"the groups of '{name}' are not numbered from 1 to {len(text)}"]
+
+
+def verdict_on(kind: Kind, requirement: Requirement, views: Sequence[View]) -> Verdict | None:
+    """Judge one guarantee: it must hold in every view that has its attributes.
+
+    None where no view has them. A shard of tables that spread the sensitive attributes need not
+    have every one, so each is judged by what the guarantee says of its attributes.
+    """
+    if not isinstance(requirement, kind.derivable):  # it needs counts, which are not published
+        return Verdict(False, {})
+    verdicts = []
+    for view in views:
+        wanted = set(requirement.attributes(view.counts)) - {""}
+        if kind.spreads_sensitive:
+            part = requirement.within(tuple(view.counts.values))
+            if part is not None:
+                verdicts.append(part.check(view.counts, view.domains))
+        elif wanted <= {*view.counts.values, *view.counts.sets}:
+            verdicts.append(requirement.full_check(view.counts, view.domains))
+    if not verdicts:
+        return None
+    return Verdict.worst(verdicts, smaller_is_better=requirement.figure[1])
+
+
+def coarseness(
+    quasi: Sequence[str], levels: Mapping[str, int], table: str | None = None
+) -> Statement:
+    """Return which quasi-identifiers were made coarser, and which were left exact."""
+    coarser = [
+        Statement("quasi-identifiers.level", column=name, level=levels[name])
+        for name in quasi
+        if levels.get(name)
+    ]
+    exact = [name for name in quasi if not levels.get(name)]
+    parts = {"coarser": coarser} if coarser else {}
+    parameters: dict[str, Any] = {**parts, **({"exact": exact} if exact or not coarser else {})}
+    form = f"quasi-identifiers.{'-and-'.join(parameters)}"
+    if table is not None:
+        form, parameters["table"] = f"{form}.in-table", table
+    return Statement(form, **parameters)

@@ -1,4 +1,4 @@
-"""A chart as a value: what is drawn, said once for the page (SVG) and for Python (Altair).
+"""A chart as a value: what is drawn, said once for the page (SVG) and for Python (Vega-Lite).
 
 A chart has a form, two scales, marks and reference lines, and the same figures as a table for
 readers who cannot see it. How each form places its marks:
@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
+
+from discreet.statements import in_language, with_numbers
 
 Form = Literal["columns", "bars", "strips", "points", "lines"]
 
@@ -79,3 +81,7 @@ class Chart:
     def series(self) -> list[str]:
         """The names of what is compared, in the order in which they come."""
         return list(dict.fromkeys(mark.series for mark in self.marks if mark.series))
+
+    def lane_text(self, lane: str) -> str:
+        """Return a category in the language of the page: a range of numbers, or a name."""
+        return with_numbers(lane) if self.form == "columns" else in_language(lane)

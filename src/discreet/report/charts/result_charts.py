@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.releases.group_summary import Picture
 from discreet.report.charts.chart import Chart, Mark, ReferenceLine, Scale
+from discreet.statements import Statement
 
 if TYPE_CHECKING:
     from discreet.attacks.base import Finding
@@ -21,37 +22,27 @@ LEAST_RATIO = 0.001  # where a release that lost nothing is on a logarithmic axi
 
 def size_charts(picture: Picture) -> list[Chart]:
     """Return how many rows are in groups of which size, for each table that has groups."""
-    title, why = (
-        (
-            "How many rows look alike",
-            "the release does not tell its rows apart.",
-        )
-        if picture.alike
-        else (
-            "How many rows share a group",
-            "nothing else links a row to a sensitive value.",
-        )
-    )
+    form = "chart.alike" if picture.alike else "chart.groups"
+    several = len(picture.sizes) > 1
     charts = []
     for number, (table, bands) in enumerate(picture.sizes.items(), 1):
         total = sum(band.people for band in bands)
         if not total:
             continue
         shares = [band.people / total for band in bands]
-        several = len(picture.sizes) > 1
         names = [_band(band.low, band.high) for band in bands]
         charts.append(
             Chart(
                 name=f"group_sizes_{number}" if several else "group_sizes",
                 form="columns",
-                title=title + (f" in '{table}'" if several else ""),
-                note="Rows by the size of their group: " + why,
-                x=Scale("rows in the group", percent=False),
-                y=Scale("share of rows", high=_above(max(shares))),
+                title=_titled(form, table if several else ""),
+                note=Statement(f"{form}.note"),
+                x=Scale(_word("rows-in-the-group"), percent=False),
+                y=Scale(_word("share-of-rows"), high=_above(max(shares))),
                 marks=tuple(
                     Mark(y=share, lane=name) for name, share in zip(names, shares, strict=True)
                 ),
-                head=("size of the group", "groups", "rows", "share of rows"),
+                head=_words("size-of-the-group", "group-count", "rows", "share-of-rows"),
                 table=tuple(
                     (name, f"{band.groups:,}", f"{band.people:,}", f"{share:.1%}")
                     for name, band, share in zip(names, bands, shares, strict=True)
@@ -70,20 +61,16 @@ def share_chart(picture: Picture) -> Chart | None:
     return Chart(
         name="beliefs_by_group",
         form="strips",
-        title="What an attacker who finds the target's group believes",
-        note="Rows by the share of their group that has their value: at 100 % the value is certain."
-        + (f" The {STRIPS} attributes with the greatest." if picture_is_cut(picture) else ""),
-        x=Scale("belief in the true value"),
-        y=Scale("rows"),
+        title=Statement("chart.shares"),
+        note=Statement("chart.shares.note.cut", shown=STRIPS)
+        if len(picture.beliefs) > STRIPS
+        else Statement("chart.shares.note"),
+        x=Scale(_word("belief-in-the-true-value")),
+        y=Scale(_word("rows")),
         marks=tuple(marks),
-        head=("attribute", "mean belief", "greatest belief"),
+        head=_words("attribute", "mean-belief", "greatest-belief"),
         table=tuple((name, f"{s.mean:.1%}", f"{s.greatest:.1%}") for name, s in shown),
     )
-
-
-def picture_is_cut(picture: Picture) -> bool:
-    """Return whether the plot of beliefs leaves attributes out."""
-    return len(picture.beliefs) > STRIPS
 
 
 def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
@@ -95,26 +82,28 @@ def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
     shown = list(strongest.values())[:STRIPS]
     if not shown:
         return None
-    lanes = [f"{f.title} → {f.shown_aim}" for f in shown]
+    lanes = [Statement("chart.lane", attack=f.title, aim=f.shown_aim) for f in shown]
     marks = [
         mark for lane, f in zip(lanes, shown, strict=True) for mark in _strip(lane, f.histogram)
     ]
     bounds = [
-        ReferenceLine("x", f.bound, "guaranteed at most", lane)
+        ReferenceLine("x", f.bound, _word("guaranteed-at-most"), lane)
         for lane, f in zip(lanes, shown, strict=True)
         if f.bound is not None and f.bound < 1
     ]
     return Chart(
         name="beliefs",
         form="strips",
-        title="What each attacker believes",
-        note="Targets by the belief in their true value, for the strongest finding of each attack. "
-        "A red mark is the bound that the release guarantees.",
-        x=Scale("belief in the truth"),
-        y=Scale("targets"),
+        title=Statement("chart.beliefs"),
+        note=Statement("chart.beliefs.note"),
+        x=Scale(_word("belief-in-the-truth")),
+        y=Scale(_word("targets")),
         marks=tuple(marks),
-        rules=(*bounds, ReferenceLine("x", threshold, f"threshold {threshold:.0%}")),
-        head=("attack and aim", "targets", "mean", "greatest", "guaranteed at most"),
+        rules=(
+            *bounds,
+            ReferenceLine("x", threshold, Statement("chart.threshold", threshold=threshold)),
+        ),
+        head=_words("attack-and-aim", "targets", "mean", "greatest", "guaranteed-at-most"),
         table=tuple(
             (lane, f"{f.targets:,}", f"{f.mean:.1%}", f"{f.greatest:.1%}", _bound(f.bound))
             for lane, f in zip(lanes, shown, strict=True)
@@ -136,65 +125,58 @@ def _loss_chart(loss_of_attribute: Mapping[str, float], table: str) -> Chart | N
     return Chart(
         name=f"loss_{table}" if table else "loss",
         form="bars",
-        title="Information loss by quasi-identifier" + (f" in '{table}'" if table else ""),
-        note="Mean share of the range that a published cell covers: 0 % = exact values, 100 % = "
-        "fully suppressed.",
-        x=Scale("information loss"),
-        y=Scale("quasi-identifier"),
+        title=_titled("chart.loss", table),
+        note=Statement("chart.loss.note"),
+        x=Scale(_word("information-loss")),
+        y=Scale(Statement("role.quasi-identifier")),
         marks=tuple(Mark(x=loss, lane=name, label=f"{loss:.1%}") for name, loss in shown),
-        head=("quasi-identifier", "information loss"),
+        head=(Statement("role.quasi-identifier"), _word("information-loss")),
         table=tuple((name, f"{loss:.1%}") for name, loss in shown),
     )
 
 
 def error_chart(release: float, unlinked: float) -> Chart:
     """Return the error of COUNT queries next to that of the unlinked baseline."""
-    shown = {"this release": release, "unlinked baseline": unlinked}
+    shown = {_word("this-release"): release, _word("unlinked-baseline"): unlinked}
     return Chart(
         name="query_error",
         form="bars",
-        title="Error of COUNT queries",
-        note="Median relative error of random COUNT queries. The unlinked baseline has no link "
-        "between quasi-identifiers and sensitive attributes.",
-        x=Scale("median relative error", high=_above(max(shown.values()))),
-        y=Scale("release"),
+        title=Statement("chart.query-error"),
+        note=Statement("chart.query-error.note"),
+        x=Scale(_word("median-relative-error"), high=_above(max(shown.values()))),
+        y=Scale(_word("release")),
         marks=tuple(
-            Mark(x=error, lane=name, label=f"{error:.1%}", faint=name != "this release")
+            Mark(x=error, lane=name, label=f"{error:.1%}", faint=name.id != "page.this-release")
             for name, error in shown.items()
         ),
-        head=("release", "median relative error"),
+        head=_words("release", "median-relative-error"),
         table=tuple((name, f"{error:.2%}") for name, error in shown.items()),
     )
 
 
-_PLAN_LINES = (
-    ("association loss Γα", "association_loss"),
-    ("information exposure Γβ", "information_exposure"),
-    ("closest t", "closeness"),
-    ("t of the chosen recoding", "chosen_closeness"),
-)
+_PLAN_LINES = ("association_loss", "information_exposure", "closeness", "chosen_closeness")
 
 
 def plan_chart(frontier: Frontier) -> Chart:
     """Return what each number of tables of a projected release loses, exposes and reaches."""
     steps = sorted(frontier.steps, key=lambda step: step.tables)
     marks = [
-        Mark(x=step.tables, y=figure, series=name)
-        for name, key in _PLAN_LINES
+        Mark(x=step.tables, y=figure, series=Statement(f"chart.projections.{key}"))
+        for key in _PLAN_LINES
         for step in steps
         if (figure := getattr(step, key)) is not None
     ]
     return Chart(
         name="projections",
         form="lines",
-        title="Loss, exposure and closeness by number of tables",
-        note="Fewer tables keep more association between attributes, and expose more of it.",
-        x=Scale("number of tables", 1, max(step.tables for step in steps), percent=False),
-        y=Scale("share, or distance", percent=False),
+        title=Statement("chart.projections"),
+        note=Statement("chart.projections.note"),
+        x=Scale(_word("number-of-tables"), 1, max(step.tables for step in steps), percent=False),
+        y=Scale(_word("share-or-distance"), percent=False),
         marks=tuple(marks),
-        head=("tables", *(name for name, _ in _PLAN_LINES)),
+        head=(_word("tables"), *(Statement(f"chart.projections.{key}") for key in _PLAN_LINES)),
         table=tuple(
-            (str(step.tables), *(_or_dash(getattr(step, key)) for _, key in _PLAN_LINES))
+            (str(step.tables), *(_or_dash(getattr(step, key)) for key in _PLAN_LINES))
             for step in steps
         ),
     )
@@ -207,12 +189,12 @@ def risk_chart(risks: Sequence[tuple[str, float]]) -> Chart | None:
     return Chart(
         name="risk_by_set",
         form="bars",
-        title="Which columns together identify rows",
-        note="Share of unique rows, for the riskiest set of quasi-identifiers of each size.",
-        x=Scale("unique rows"),
-        y=Scale("quasi-identifiers"),
+        title=Statement("chart.risk"),
+        note=Statement("chart.risk.note"),
+        x=Scale(_word("unique-rows")),
+        y=Scale(_word("quasi-identifiers")),
         marks=tuple(Mark(x=share, lane=name, label=f"{share:.1%}") for name, share in risks),
-        head=("quasi-identifiers", "unique rows"),
+        head=_words("quasi-identifiers", "unique-rows"),
         table=tuple((name, f"{share:.1%}") for name, share in risks),
     )
 
@@ -228,25 +210,23 @@ def frontier_chart(comparison: Comparison) -> Chart | None:
     return Chart(
         name="frontier",
         form="points",
-        title="Utility against disclosure risk",
-        note="Down and to the left is better. The whisker ends at the greatest belief in any row; "
-        "faint points are dominated by another. Right of the line, two tables without a link say "
-        "more.",
-        x=Scale("divergence ratio D (logarithmic)", low, high, log=True, percent=False),
-        y=Scale("belief in the true value: 99th percentile over rows"),
+        title=Statement("chart.frontier"),
+        note=Statement("chart.frontier.note"),
+        x=Scale(_word("divergence-ratio.logarithmic"), low, high, log=True, percent=False),
+        y=Scale(_word("belief-99.axis")),
         marks=tuple(_point(p, at) for p, at in zip(placed, ratios, strict=True)),
         rules=(
             *(
-                [ReferenceLine("x", max(no_link, LEAST_RATIO), "no link")]
+                [ReferenceLine("x", max(no_link, LEAST_RATIO), _word("no-link"))]
                 if no_link is not None
                 else []
             ),
-            ReferenceLine("y", comparison.ceiling, f"ceiling {comparison.ceiling:.0%}"),
+            _ceiling(comparison),
         ),
-        head=("release", "D", "belief, 99 %", "greatest belief", "dominated"),
+        head=_words("release", "ratio", "belief-99", "greatest-belief", "dominated"),
         table=tuple(
             (p.label, _or_dash(p.divergence_ratio), _bound(p.belief_99), _bound(p.belief_max),
-             "yes" if p.dominated else "no")
+             _word("yes" if p.dominated else "no"))
             for p in placed
         ),
     )  # fmt: skip
@@ -262,14 +242,13 @@ def learning_chart(comparison: Comparison) -> Chart | None:
     return Chart(
         name="learning",
         form="points",
-        title="Learning against disclosure risk",
-        note="Skill of a model that was trained on the release: 1 as from the original, 0 as from "
-        "value frequencies alone. Down and to the right is better.",
-        x=Scale("learning skill", min(0.0, _quarter(min(skills))), highest, percent=False),
-        y=Scale("belief in the true value: 99th percentile over rows"),
+        title=Statement("chart.learning"),
+        note=Statement("chart.learning.note"),
+        x=Scale(_word("skill"), min(0.0, _quarter(min(skills))), highest, percent=False),
+        y=Scale(_word("belief-99.axis")),
         marks=tuple(_point(p, at) for p, at in zip(placed, skills, strict=True)),
-        rules=(ReferenceLine("y", comparison.ceiling, f"ceiling {comparison.ceiling:.0%}"),),
-        head=("release", "skill", "accuracy", "belief, 99 %"),
+        rules=(_ceiling(comparison),),
+        head=_words("release", "skill", "accuracy", "belief-99"),
         table=tuple(
             (p.label, _or_dash(p.skill), _bound(p.accuracy), _bound(p.belief_99)) for p in placed
         ),
@@ -298,17 +277,17 @@ def series_chart(beliefs: Mapping[str, Sequence[float]], bound: float | None) ->
     return Chart(
         name="series",
         form="lines",
-        title="What an attacker who has all releases believes",
-        note="The greatest belief in a true value, release by release.",
-        x=Scale("release", 1, releases, percent=False),
-        y=Scale("greatest belief"),
+        title=Statement("chart.series"),
+        note=Statement("chart.series.note"),
+        x=Scale(_word("release"), 1, releases, percent=False),
+        y=Scale(_word("greatest-belief")),
         marks=tuple(
             Mark(x=number, y=belief, series=name)
             for name, found in beliefs.items()
             for number, belief in enumerate(found, 1)
         ),
-        rules=() if bound is None else (ReferenceLine("y", bound, "guaranteed at most"),),
-        head=("release", *beliefs),
+        rules=() if bound is None else (ReferenceLine("y", bound, _word("guaranteed-at-most")),),
+        head=(_word("release"), *beliefs),
         table=tuple(
             (str(number + 1), *(f"{found[number]:.3f}" for found in beliefs.values()))
             for number in range(releases)
@@ -321,10 +300,29 @@ def _strip(lane: str, histogram: Sequence[int]) -> list[Mark]:
     return [
         Mark(
             x=place / bins, x_end=(place + 1) / bins, y=count / most, lane=lane,
-            label=f"{count:,} between {place / bins:.0%} and {(place + 1) / bins:.0%}",
+            label=Statement(
+                "chart.between", count=count, low=place / bins, high=(place + 1) / bins
+            ),
         )
         for place, count in enumerate(histogram)
     ]  # fmt: skip
+
+
+def _ceiling(comparison: Comparison) -> ReferenceLine:
+    ceiling = Statement("chart.ceiling", ceiling=comparison.ceiling)
+    return ReferenceLine("y", comparison.ceiling, ceiling)
+
+
+def _word(id: str) -> Statement:
+    return Statement(f"page.{id}")
+
+
+def _words(*ids: str) -> tuple[Statement, ...]:
+    return tuple(_word(id) for id in ids)
+
+
+def _titled(form: str, table: str) -> Statement:
+    return Statement(f"{form}.in-table", table=table) if table else Statement(form)
 
 
 def _band(low: int, high: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from html import escape
 
 from discreet.report.charts.chart import Chart, ReferenceLine, Scale
-from discreet.report.languages.translation import numbers
+from discreet.statements import in_language, with_numbers
 
 WIDTH = 480  # in the units of the view box; pages set two charts beside each other
 TONES = ("#2f6690", "#c2571a", "#2a7f62", "#8a4f9e", "#9a7b0a", "#5b6472")  # as in style.css
@@ -42,8 +42,8 @@ def standalone(chart: Chart) -> str:
 def _svg(chart: Chart, height: float, parts: list[str]) -> str:
     return (
         f"<svg class='chart {chart.form}' viewBox='0 0 {WIDTH} {height:g}' role='img' "
-        f"xmlns='http://www.w3.org/2000/svg'><title>{escape(chart.title)}</title>"
-        f"<desc>{escape(chart.note)}</desc>{''.join(parts)}</svg>"
+        f"xmlns='http://www.w3.org/2000/svg'><title>{_escaped(chart.title)}</title>"
+        f"<desc>{_escaped(chart.note)}</desc>{''.join(parts)}</svg>"
     )
 
 
@@ -53,7 +53,7 @@ def legend(chart: Chart) -> str:
         return ""
     items = "".join(
         f"<li><svg viewBox='-6 -6 12 12' width='12' height='12' aria-hidden='true'>"
-        f"{_shape(number, 0, 0)}</svg> {escape(name)}</li>"
+        f"{_shape(number, 0, 0)}</svg> {_escaped(name)}</li>"
         for number, name in enumerate(chart.series)
     )
     return f"<ul class='legend'>{items}</ul>"
@@ -72,10 +72,10 @@ def _columns(chart: Chart) -> tuple[float, list[str]]:
         parts.append(
             f"<rect class='bar' x='{middle - room / 2:.1f}' y='{bottom - tall:.1f}' "
             f"width='{room:.1f}' height='{tall:.1f}' rx='1.5'><title>"
-            f"{escape(mark.lane)}: {numbers(f'{mark.y:.1%}')}</title></rect>"
+            f"{escape(chart.lane_text(mark.lane))}: {with_numbers(f'{mark.y:.1%}')}</title></rect>"
         )
         if number % every == 0:
-            parts.append(_text(middle, bottom + 16, mark.lane, "middle"))
+            parts.append(_text(middle, bottom + 16, chart.lane_text(mark.lane), "middle"))
     parts.append(_line(left, bottom, right, bottom, "axis"))
     parts.append(_text((left + right) / 2, bottom + 36, chart.x.title, "middle", "name"))
     return bottom + 44, parts
@@ -96,7 +96,7 @@ def _bars(chart: Chart) -> tuple[float, list[str]]:
             f"width='{max(x(mark.x) - left, 0.8):.1f}' height='16' rx='1.5'/>"
         )
         parts.append(_text(left - 8, middle + 4, _cut(mark.lane, 28), "end", "label"))
-        parts.append(_text(x(mark.x) + 6, middle + 4, mark.label, "start", "figure"))
+        parts.append(_text(x(mark.x) + 6, middle + 4, with_numbers(mark.label), "start", "figure"))
     parts.append(_line(left, top, left, bottom, "axis"))
     parts.append(_text((left + right) / 2, bottom + 34, chart.x.title, "middle", "name"))
     return bottom + 42, parts
@@ -117,7 +117,7 @@ def _strips(chart: Chart) -> tuple[float, list[str]]:
             parts.append(
                 f"<rect class='bar' x='{x(mark.x) + 0.5:.1f}' y='{base - tall:.1f}' "
                 f"width='{x(end) - x(mark.x) - 1:.1f}' height='{tall:.1f}'>"
-                f"<title>{escape(mark.label)}</title></rect>"
+                f"<title>{_escaped(mark.label)}</title></rect>"
             )
         parts.append(_line(left, base, right, base, "axis"))
     for rule in chart.rules:
@@ -135,7 +135,7 @@ def _strips(chart: Chart) -> tuple[float, list[str]]:
 def _bound(x: float, base: float, rule: ReferenceLine) -> str:
     return (
         f"<line class='bound' x1='{x:.1f}' y1='{base - 33:.1f}' x2='{x:.1f}' y2='{base + 3:.1f}'>"
-        f"<title>{escape(rule.label)} {numbers(f'{rule.at:.1%}')}</title></line>"
+        f"<title>{_escaped(rule.label)} {with_numbers(f'{rule.at:.1%}')}</title></line>"
     )
 
 
@@ -157,7 +157,7 @@ def _points(chart: Chart) -> tuple[float, list[str]]:
             )
         parts.append(
             f"<g class='{'faint' if mark.faint else ''}'>{_shape(number, at, up)}"
-            f"<title>{escape(f'{mark.series} {mark.label}')}</title></g>"
+            f"<title>{escape(f'{in_language(mark.series)} {in_language(mark.label)}')}</title></g>"
         )
         end = at > right - 70
         spot = (at - 9 if end else at + 9, _free(taken, at, up + 4))
@@ -232,8 +232,8 @@ def ticks_of(scale: Scale) -> list[float]:
 
 def _written(scale: Scale, figure: float) -> str:
     if scale.percent:
-        return numbers(f"{figure * 100:g} %")
-    return numbers(f"{figure:g}")
+        return with_numbers(f"{figure * 100:g} %")
+    return with_numbers(f"{figure:g}")
 
 
 def _horizontal_grid(scale: Scale, place: Place, left: float, right: float) -> Iterator[str]:
@@ -293,10 +293,14 @@ def _line(x1: float, y1: float, x2: float, y2: float, tone: str) -> str:
 
 
 def _text(x: float, y: float, text: str, anchor: str, tone: str = "tick") -> str:
-    return (
-        f"<text class='{tone}' x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}'>{escape(text)}</text>"
-    )
+    placed = f"x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}'"
+    return f"<text class='{tone}' {placed}>{_escaped(text)}</text>"
+
+
+def _escaped(text: str) -> str:
+    return escape(in_language(text))
 
 
 def _cut(text: str, most: int) -> str:
+    text = in_language(text)
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from discreet.attacks.base import EXCEEDED, LINES, NO_BETTER, NO_GUARANTEE, WITHIN, Finding
+from markupsafe import Markup
+
+from discreet.attacks.base import (
+    EXCEEDED,
+    LINES,
+    NO_BETTER,
+    NO_GUARANTEE,
+    WITHIN,
+    Criterion,
+    Finding,
+)
 from discreet.job.model import Job
 from discreet.releases.manifest import Manifest
 from discreet.releases.weaknesses import known_weaknesses
 from discreet.report.charts.result_charts import belief_chart
 from discreet.report.pages.provenance import origin
+from discreet.report.pages.release_page import unchanged_columns
 from discreet.report.pieces import (
     Card,
-    Html,
     Page,
     Section,
     Tone,
@@ -24,18 +34,20 @@ from discreet.report.pieces import (
     figures,
     folded,
     joined,
+    label,
+    labels,
     paragraph,
     sentences,
     subheading,
     table,
+    tag,
 )
+from discreet.statements import Statement
 
 if TYPE_CHECKING:
     from discreet.attacks.risk import Risk
     from discreet.attacks.run import AttackReport
 
-AIMS = ("the row", "the person", "being in the table", "exact quasi-identifiers",
-        "whole rows of quasi-identifiers")  # fmt: skip
 TONES: dict[str, Tone] = {WITHIN: "good", EXCEEDED: "bad", NO_GUARANTEE: "warn", NO_BETTER: "good"}
 
 
@@ -49,45 +61,52 @@ def attack_page(
     certain = 0 if worst is None else worst.newly_certain
     tone: Tone
     if exceeded:
-        heading, tone = f"{exceeded} of {bounded} bounds are exceeded", "bad"
+        heading = Statement("headline.bounds-exceeded", count=exceeded, total=bounded)
+        tone = "bad"
     elif certain and worst is not None:
-        heading = f"An attacker learns '{worst.aim}' of {certain:,} {worst.unit.plural}"
-        heading, tone = f"{heading}: {worst.verdict}", TONES[worst.verdict]
+        form = f"headline.learned.{worst.unit.plural}"
+        heading = Statement(form, aim=worst.aim, targets=certain, verdict=worst.verdict)
+        tone = TONES[worst.verdict]
     elif bounded:
-        heading, tone = "No attacker exceeds a guarantee", "good"
+        heading, tone = Statement("headline.none-exceeds"), "good"
     else:
-        heading, tone = "No guarantee covers these attackers", "warn"
-    said: Sequence[str] = () if manifest is None else known_weaknesses(manifest)
+        heading, tone = Statement("headline.not-covered"), "warn"
+    weaknesses: Sequence[str] = () if manifest is None else known_weaknesses(manifest)
     sections = [
-        Section("The worst attackers", worst_attackers(report), "Attackers"),
-        Section("Details", attack_details(report), "Details"),
+        Section(label("the-worst-attackers"), worst_attackers(report), label("attackers")),
+        *unchanged_columns(report.singling_out),
+        Section(label("details"), attack_details(report), label("details")),
     ]
-    if said:
-        sections.append(Section("What is not covered", sentences(said), "Not covered"))
-    sections.append(Section("How to repeat the attacks", _repeating()))
+    if weaknesses:
+        uncovered = sentences(weaknesses)
+        sections.append(Section(label("what-is-not-covered"), uncovered, label("not-covered")))
+    repeating = [
+        paragraph(label("same-figures")),
+        code("discreet attack RELEASE --original JOB --page attacks.html"),
+    ]
+    sections.append(Section(label("how-to-repeat-the-attacks"), joined(repeating)))
     sections += origin(manifest, job)
     return Page(
-        kind="Attack report",
-        subject="" if manifest is None else f"on a release by {manifest.method.name}",
+        kind=label("attack-report"),
+        subject="" if manifest is None else label("on-release", method=manifest.method.name),
         heading=heading,
         tone=tone,
-        lede=(
-            report.summary,
-            "Each attacker below has the published files and the stated background knowledge, and "
-            "nothing else of how the release was made; beliefs were scored against the original.",
-        ),
+        lede=(report.summary, label("attackers-have")),
         cards=list(_cards(report, exceeded, bounded)),
         sections=sections,
     )
 
 
-def worst_attackers(report: AttackReport, most: int = LINES) -> Html:
+def worst_attackers(report: AttackReport, most: int = LINES) -> Markup:
     """Return a line for each aim and background knowledge: the worst attacker of its kind."""
     rows = [
         (
             _aim(finding.aim),
-            finding.also_knows or "nothing else",
-            f"{finding.newly_certain:,} of {finding.targets:,}" if finding.is_belief else "–",
+            exact(str(finding.attacker)),
+            finding.also_knows or Statement("also-knows.nothing"),
+            label("of", count=finding.newly_certain, total=finding.targets)
+            if finding.is_belief
+            else "–",
             f"{finding.greatest:.1%}",
             f"{finding.mean:.1%}",
             f"{finding.baseline:.1%}",
@@ -95,95 +114,97 @@ def worst_attackers(report: AttackReport, most: int = LINES) -> Html:
         )
         for finding in report.worst[:most]
     ]
-    head = (
-        "what is learnt", "the attacker knows quasi-identifiers and", "newly certain",
-        "greatest belief", "mean belief", "without the release", "verdict",
+    head = labels(
+        "what-is-learnt", "attacker", "knows-and", "newly-certain", "greatest-belief",
+        "mean-belief", "without-the-release", "verdict",
     )  # fmt: skip
     counted = [] if report.counted is None else [paragraph(report.counted)]
-    left = [f"Left out: {name}: {why}." for name, why in report.omitted.items()]
-    said = sentences([*report.pinned, *left])
-    return joined([*counted, table(head, rows, range(2, 6)), said])
+    remarks = sentences([*report.pinned, *report.omissions])
+    return joined([*counted, table(head, rows, range(3, 7)), remarks])
 
 
-def _aim(said: str) -> str:
-    """An aim: the name of an attribute, unless it is one of the aims that have words."""
-    return said if said in AIMS else exact(said)
+def _aim(aim: str) -> str:
+    """Return an aim: the name of an attribute, unless it has words."""
+    return aim if isinstance(aim, Statement) else exact(aim)
 
 
-def criteria(report: AttackReport) -> Html:
+def criteria(report: AttackReport) -> Markup:
     """Return the worst attacker for each criterion of the Article 29 Working Party."""
     rows = [
-        (criterion, "no attack applies", "–", "–", "–")
+        (_criterion(criterion), label("no-attack-applies"), "–", "–", "–")
         if worst is None
         else (
-            criterion,
-            explained(exact(worst.title), f"who {worst.knowledge}"),
+            _criterion(criterion),
+            explained(exact(worst.title), Statement("attack.who", knowledge=worst.knowledge)),
             f"{worst.greatest:.1%}",
             f"{worst.baseline:.1%}",
             badge(worst.verdict, TONES[worst.verdict]),
         )
         for criterion, worst in report.by_criterion.items()
     ]
-    head = (
-        "criterion",
-        "worst attacker",
-        "greatest success",
-        "without the release",
-        "verdict",
+    head = labels(
+        "criterion", "worst-attacker", "greatest-success", "without-the-release", "verdict"
     )
     return table(head, rows, (2, 3))
 
 
-def attack_details(report: AttackReport) -> Html:
+def _criterion(criterion: Criterion) -> Statement:
+    return Statement(f"criterion.{criterion.replace(' ', '-')}")
+
+
+def attack_details(report: AttackReport) -> Markup:
     """Return all findings: the plot of beliefs, re-identification, and every attacker, folded."""
     sought = "row" if report.persons is None else "person"
-    beside = joined([subheading("Re-identification risk"), _risks(report.risks, sought)])
+    beside = joined([subheading(label("re-identification-risk")), _risks(report.risks, sought)])
     parts = [
         figures([belief_chart(report.findings, report.threshold)], beside),
-        subheading("By the criteria of the Article 29 Working Party"),
+        subheading(label("criteria")),
         criteria(report),
     ]
-    count = len(report.findings)
-    parts.append(folded(f"All {count} attackers", _table(report.findings, report.threshold)))
+    title = label("all-attackers-count", count=len(report.findings))
+    parts.append(folded(title, _table(report.findings, report.threshold)))
     if report.inapplicable:
-        listed = [f"{name}: {why}" for name, why in report.inapplicable.items()]
-        parts.append(folded(f"{len(listed)} attacks do not apply", sentences(listed)))
+        reasons = [joined([exact(name), ": ", why]) for name, why in report.inapplicable.items()]
+        parts.append(folded(label("do-not-apply", count=len(reasons)), sentences(reasons)))
     return joined(parts)
 
 
 def _cards(report: AttackReport, exceeded: int, bounded: int) -> Iterator[Card]:
     tone: Tone = "bad" if exceeded else "good" if bounded else "warn"
     yield Card(
-        "bounds-kept", "bounds kept", bounded - exceeded, f"{bounded - exceeded} of {bounded}",
-        "of attackers that a guarantee covers", tone,
+        "bounds-kept", label("bounds-kept"), bounded - exceeded,
+        label("of", count=bounded - exceeded, total=bounded), label("of-covered-attackers"), tone,
     )  # fmt: skip
     covered = [f for f in report.findings if f.verdict in (WITHIN, EXCEEDED) and f.is_belief]
     if covered:
         most = max(covered, key=lambda f: f.greatest)
         yield Card(
-            "greatest-promised", "greatest belief that a guarantee covers", most.greatest,
-            f"{most.greatest:.1%}", f"{most.title} on {most.aim}; at most {most.bound or 0:.1%}",
+            "greatest-promised", label("greatest-covered-belief"), most.greatest,
+            f"{most.greatest:.1%}",
+            label("attack-on.bounded", attack=most.title, aim=most.aim, bound=most.bound or 0.0),
         )  # fmt: skip
     worst = report.strongest
     if worst is not None:
         yield Card(
-            "strongest-reader", "greatest belief of any attacker", worst.greatest,
-            f"{worst.greatest:.1%}", f"{worst.title} on '{worst.aim}'",
+            "strongest-reader", label("greatest-belief-of-any"), worst.greatest,
+            f"{worst.greatest:.1%}", label("attack-on", attack=worst.title, aim=worst.aim),
             "warn" if worst.greatest > report.threshold else "",
         )  # fmt: skip
         certain = worst.newly_certain
         yield Card(
-            "certain-rows", f"{worst.unit.plural} that only the release makes certain", certain,
-            f"{certain:,}", f"of {worst.targets:,}",
+            "certain-rows", label(f"made-certain.{worst.unit.plural}"), certain,
+            f"{certain:,}", label("of-targets", targets=worst.targets),
         )  # fmt: skip
-    yield Card("findings", "attackers tried", len(report.findings), f"{len(report.findings)}")
+    tried = len(report.findings)
+    yield Card("findings", label("attackers-tried"), tried, f"{tried}")
 
 
-def _table(findings: Sequence[Finding], threshold: float) -> Html:
+def _table(findings: Sequence[Finding], threshold: float) -> Markup:
     head = (
-        "attack", "aim", "targets", "mean belief", "greatest", f"above {threshold:.0%}",
-        "without the release", "guaranteed at most", "verdict",
-    )  # fmt: skip
+        *labels("attack", "aim", "targets", "mean-belief", "greatest"),
+        label("above", threshold=threshold),
+        *labels("without-the-release", "guaranteed-at-most", "verdict"),
+    )
     rows, before = [], None
     for finding in sorted(findings, key=lambda one: (one.attack, one.title)):
         named = finding.title, finding.knowledge
@@ -200,45 +221,31 @@ def _row(finding: Finding, *, again: bool) -> tuple[str, ...]:
     if finding.mean_interval is not None:
         mean += f" ({finding.mean_interval[0]:.1%}–{finding.mean_interval[1]:.1%})"
     how = "" if finding.method == "exact" else finding.method
-    name = "" if again else explained(exact(finding.title), f"who {finding.knowledge}")
+    who = Statement("attack.who", knowledge=finding.knowledge)
+    name = "" if again else explained(exact(finding.title), who)
     verdict = [badge(finding.verdict, TONES[finding.verdict])]
     if how:
-        verdict.append(joined([Html("<br><span class='soft'>"), how, Html("</span>")]))
+        verdict += [Markup("<br>"), tag("span", how, class_="soft")]
     return (
-        name, _aim(finding.shown_aim), f"{finding.targets:,} {finding.counted}",
+        name, _aim(finding.shown_aim),
+        Statement(f"count.{finding.counted}", count=finding.targets),
         mean, f"{finding.greatest:.1%}", above if finding.is_belief else "–",
         f"{finding.baseline:.1%}", "–" if finding.bound is None else f"{finding.bound:.1%}",
         joined(verdict),
     )  # fmt: skip
 
 
-def _risks(risks: Sequence[Risk], sought: str) -> Html:
+def _risks(risks: Sequence[Risk], sought: str) -> Markup:
     several = any(risk.journalist is not None for risk in risks)
-    head = ["table", "greatest (prosecutor)", "mean (marketer)", "unique"]
+    head = [*labels("table", "greatest-prosecutor", "mean-marketer", "unique")]
     rows = []
     for number, risk in enumerate(risks):
-        table_name = exact(risk.table) if number else risk.table  # the first: the original
+        table_name = exact(risk.table) if number else label("the-original")  # the first
         row = [table_name, f"{risk.prosecutor:.2%}", f"{risk.marketer:.2%}", f"{risk.unique:.1%}"]
         if several:
             row.append("–" if risk.journalist is None else f"{risk.journalist:.2%}")
         rows.append(row)
     if several:
-        head.append("in the population (journalist)")
-    return joined(
-        [
-            paragraph(
-                "The chance that an attacker who knows the target's quasi-identifiers picks the "
-                f"right {sought}, in the original and in each published table."
-            ),
-            table(head, rows, range(1, len(head))),
-        ]
-    )
-
-
-def _repeating() -> Html:
-    return joined(
-        [
-            paragraph("The same release and the same original give the same figures."),
-            code("discreet attack RELEASE --original JOB --page attacks.html"),
-        ]
-    )
+        head.append(label("in-the-population-journalist"))
+    chance = paragraph(label(f"chance.{sought}"))
+    return joined([chance, table(head, rows, range(1, len(head)))])

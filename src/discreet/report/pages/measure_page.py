@@ -5,84 +5,57 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from discreet.releases.manifest import Manifest
 from discreet.report.charts.chart import Chart
 from discreet.report.charts.result_charts import error_chart, loss_charts
 from discreet.report.pages.provenance import origin
 from discreet.report.pieces import (
     Card,
-    Html,
     Page,
     Section,
     code,
+    exact,
     explained,
     figures,
     inline,
     joined,
+    label,
+    labels,
     paragraph,
     table,
 )
+from discreet.statements import ENGLISH, Statement, templates
 
 if TYPE_CHECKING:
     from discreet.job.model import Job
 
-MEANING = {
-    "loss": "mean over quasi-identifier cells: 0 = exact, 1 = suppressed",
-    "loss_sensitive": "mean share of the sensitive values that remain possible for a row",
-    "classes": "number of groups",
-    "class_size": "source rows over groups",
-    "discernibility": "Σ |group|², suppressed rows counted as a group of all",
-    "entropy": "bits, over all quasi-identifier cells",
-    "height": "sum of generalization levels",
-    "kl_divergence": "nats between the original and what the release implies",
-    "ratio": "D: 0 = the original, 1 = all attributes independent",
-    "association": "lost between quasi-identifiers and sensitive attributes",
-    "association_sensitive": "lost between sensitive attributes",
-    "pairs_left_out": "two-way tables that are too large to compare",
-    "median": "median relative error of COUNT queries",
-    "skill": "of a model: 1 as from the original, 0 as from value frequencies alone",
-    "smallest": "persons of the population in the smallest class",
-    "average": "mean risk of a link to the population",
-    "maximum": "greatest risk of a link to the population",
-    "rows_above": "rows whose risk is above the threshold",
-    "mean_log_sets": "mean over rows of ln(product of the sizes of the group's sets)",
-    "kl_uniform": "KL divergence if all combinations of listed values are equally likely",
-    "divergence_ratio_uniform": "D if all combinations of listed values are equally likely",
-    "query_error_uniform": "median if all combinations of listed values are equally likely",
-}
 DRAWN = ("loss_by_attribute",)  # a plot has these
+NAMING = ("tables", "terms")  # by the names of tables or attributes
 
 
 def measure_page(
     measured: Mapping[str, Any], manifest: Manifest | None = None, job: Job | None = None
 ) -> Page:
     """The page of the figures that ``Utility.to_dict`` gives."""
-    drawn = figures(measure_charts(measured))
-    parts = [drawn] if drawn else []
+    repeating = [
+        paragraph(label("seeded-queries")),
+        code("discreet measure RELEASE --original JOB --page measures.html"),
+    ]
     sections = [
-        Section("Information loss", joined(parts), "Loss"),
-        Section("All figures", figure_table(measured), "Figures"),
-        Section(
-            "How to repeat the run",
-            joined(
-                [
-                    paragraph("The queries are drawn from the original with a seed."),
-                    code("discreet measure RELEASE --original JOB --page measures.html"),
-                ]
-            ),
-        ),
+        Section(label("loss-of-information"), figures(measure_charts(measured)), label("loss")),
+        Section(label("all-figures"), figure_table(measured), label("figures")),
+        Section(label("how-to-repeat-the-run"), joined(repeating)),
         *origin(manifest, job),
     ]
     ratio = divergence_ratio(measured)
     return Page(
-        kind="Utility report",
-        subject="" if manifest is None else f"of a release by {manifest.method.name}",
+        kind=label("utility-report"),
+        subject="" if manifest is None else label("of-release", method=manifest.method.name),
         heading=_heading(ratio, measured),
         tone="" if ratio is None or ratio < 1 else "warn",
-        lede=(
-            "Every figure compares the distribution that the release implies with the original. "
-            "The unlinked baseline has no link between quasi-identifiers and sensitive attributes.",
-        ),
+        lede=(label("every-figure-compares"),),
         cards=list(_cards(measured, ratio)),
         sections=[section for section in sections if section.body],
     )
@@ -102,67 +75,75 @@ def measure_charts(measured: Mapping[str, Any]) -> list[Chart]:
 
 def divergence_ratio(measured: Mapping[str, Any]) -> float | None:
     """D, where it was measured."""
-    found = measured.get("divergence")
-    ratio = found.get("ratio") if isinstance(found, Mapping) else None
+    divergence = measured.get("divergence")
+    ratio = divergence.get("ratio") if isinstance(divergence, Mapping) else None
     return None if ratio is None else float(ratio)
 
 
-def figure_table(measured: Mapping[str, Any]) -> Html:
+def figure_table(measured: Mapping[str, Any]) -> Markup:
     """Every figure, with what it means."""
-    rows = [
-        (explained(name, meaning) if meaning else name, figure)
-        for name, figure, meaning in _figure_rows(measured)
-    ]
-    return table(("measure", "figure"), rows, {1})
+    return table(labels("measure", "figure"), _figure_rows(measured), {1})
 
 
-def _figure_rows(measured: Mapping[str, Any], under: str = "") -> Iterator[tuple[str, str, str]]:
-    for name, value in measured.items():
-        shown = f"{under}{name}".replace("_", " ")
-        if name in DRAWN:
+def _figure_rows(
+    measured: Mapping[str, Any], within: tuple[str, ...] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield the name of every figure with its meaning, and the figure; nested names are joined."""
+    for key, value in measured.items():
+        if key in DRAWN:
             continue
         if isinstance(value, Mapping):
-            yield from _figure_rows(value, f"{under}{name}: ")
-        else:
-            yield shown, inline(value), MEANING.get(name, "")
+            yield from _figure_rows(value, (*within, key))
+            continue
+        name: str = _name(key)
+        for place in reversed(range(len(within))):
+            is_name = place > 0 and within[place - 1] in NAMING  # of a table or an attribute
+            outer = str(within[place]) if is_name else _name(within[place])
+            name = Statement("measure.within", outer=outer, figure=name)
+        shown = name if isinstance(name, Statement) else exact(name)
+        meaning = f"measure.{key}.meaning"
+        if meaning in templates(ENGLISH):
+            shown = explained(shown, Statement(meaning))
+        yield shown, inline(value)
 
 
-def _heading(ratio: float | None, measured: Mapping[str, Any]) -> str:
+def _name(key: str) -> str:
+    """Return the name of a measure; a table, an attribute or an unknown key stays as it is."""
+    id = f"measure.{key}"
+    return Statement(id) if id in templates(ENGLISH) else str(key).replace("_", " ")
+
+
+def _heading(ratio: float | None, measured: Mapping[str, Any]) -> Statement:
     if ratio is not None:
-        words = ("Associations are kept", "Associations are weak",
-                 "Associations are worse than independent attributes")  # fmt: skip
-        return f"{words[0 if ratio < 0.5 else 1 if ratio < 1 else 2]}: D = {ratio:.2f}"
+        form = "kept" if ratio < 0.5 else "weak" if ratio < 1 else "worse"
+        return Statement(f"headline.associations.{form}", ratio=ratio)
     loss = measured.get("loss")
-    return (
-        "Utility of the release"
-        if loss is None
-        else f" Information loss of quasi-identifiers: {loss:.0%} open"
-    )
+    if loss is None:
+        return Statement("headline.utility")
+    return Statement("headline.loss", loss=loss)
 
 
 def _cards(measured: Mapping[str, Any], ratio: float | None) -> Iterator[Card]:
     if ratio is not None:
         yield Card(
-            "divergence-ratio", "divergence ratio D", ratio, f"{ratio:.3f}",
-            "0 = the original, 1 = all attributes independent",
+            "divergence-ratio", label("divergence-ratio"), ratio, f"{ratio:.3f}",
+            label("divergence-ratio.scale"),
         )  # fmt: skip
     loss = measured.get("loss")
     if loss is not None:
         yield Card(
-            "loss", "information loss of quasi-identifiers", loss, f"{loss:.1%}",
-            "0 % = exact values, 100 % = suppressed",
+            "loss", label("loss-of-quasi-identifiers"), loss, f"{loss:.1%}",
+            label("loss.scale"),
         )  # fmt: skip
     asked = measured.get("query_error")
     if asked and asked.get("median") is not None:
         yield Card(
-            "query-error", "median query error", asked["median"], f"{asked['median']:.1%}",
-            "of random COUNT queries",
+            "query-error", label("median-query-error"), asked["median"],
+            f"{asked['median']:.1%}", label("of-random-queries"),
         )  # fmt: skip
     if "kl_divergence" in measured:
         kl = measured["kl_divergence"]
-        yield Card("kl-divergence", "KL divergence", kl, f"{kl:.2f}", "nats")
+        yield Card("kl-divergence", label("kl-divergence"), kl, f"{kl:.2f}", label("nats"))
     if "classes" in measured:
-        yield Card(
-            "groups", "groups", measured["classes"],
-            f"{measured['classes']:,}",
-        )  # fmt: skip
+        groups = measured["classes"]
+        yield Card("groups", label("group-count"), groups, f"{groups:,}")

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from markupsafe import Markup
 
 from discreet.releases.audit.audit import Audit
 from discreet.releases.explanation import (
     collapsed,
     published,
     readers,
+    singled_out,
     treatment,
     uncovered,
     warnings,
 )
 from discreet.releases.group_summary import Picture
-from discreet.releases.manifest import Manifest, Promise
+from discreet.releases.manifest import FILE_NAME, Manifest, Promise, SinglingOut
+from discreet.releases.singling_out import singling_sentences, units_of
 from discreet.releases.weaknesses import known_weaknesses
-from discreet.releases.wording import of_unit
 from discreet.report.charts.chart import Chart
 from discreet.report.charts.result_charts import loss_charts, share_chart, size_charts
 from discreet.report.pages.measure_page import figure_table
 from discreet.report.pages.provenance import origin
 from discreet.report.pieces import (
     Card,
-    Html,
     Page,
     Section,
     Tone,
@@ -32,109 +34,113 @@ from discreet.report.pieces import (
     exact,
     explained,
     figures,
+    figures_line,
     inline,
     joined,
+    label,
+    labels,
     paragraph,
     phrase,
     sentences,
     subheading,
     table,
-    with_numbers,
+    tag,
 )
+from discreet.statements import Statement
 from discreet.table.roles import Unit
-
-if TYPE_CHECKING:
-    pass
 
 
 def release_page(manifest: Manifest, picture: Picture) -> Page:
     """Return the page that is published: a function of the manifest and the published tables."""
     heading, tone = _headline(manifest, picture)
     return Page(
-        kind="Release report",
-        subject=f"by {manifest.method.name}",
+        kind=label("release-report"),
+        subject=label("by-method", method=manifest.method.name),
         heading=heading,
         tone=tone,
         lede=(
             *warnings(manifest.promises),
             *uncovered(manifest),
+            *singled_out(manifest)[:1],
             published(manifest),
-            "The figures below were derived from the published files before the release appeared, "
-            "and can be derived again from the files.",
+            label("derived-figures"),
         ),
         cards=list(_cards(manifest, picture)),
         sections=[
             Section(
-                "In plain words",
+                label("in-plain-words"),
                 sentences([*collapsed(manifest), *treatment(manifest)]),
-                "In plain words",
+                label("in-plain-words"),
+            ),
+            *unchanged_columns(manifest.singling_out),
+            Section(
+                label("what-is-guaranteed"),
+                promise_table(manifest.promises, manifest.unit),
+                label("guarantees"),
             ),
             Section(
-                "What is guaranteed", promise_table(manifest.promises, manifest.unit), "Guarantees"
+                label("what-attackers-can-learn"), _learnt(manifest, picture), label("attackers")
             ),
-            Section("What attackers can learn", _learnt(manifest, picture), "Attackers"),
-            Section("Figures of the files", _figure_table(manifest), "Figures"),
-            Section("What is in the folder", tables_of(manifest)),
+            Section(
+                label("figures-of-the-files"),
+                figure_table(manifest.utility.model_dump(exclude_none=True)),
+                label("figures"),
+            ),
+            Section(label("what-is-in-the-folder"), tables_of(manifest)),
             *origin(manifest, None),
         ],
     )
 
 
-def _headline(manifest: Manifest, picture: Picture) -> tuple[str, Tone]:
+def _headline(manifest: Manifest, picture: Picture) -> tuple[Statement, Tone]:
     """Return the verdict about guarantees; where all hold, what the files show of the risk."""
     heading, tone = verdict(manifest.promises)
-    certain = max((one.certain for one in manifest.readers), default=0)
     if tone != "good":
         return heading, tone
+    certain = max((finding.certain for finding in manifest.readers), default=0)
     if certain:
-        return f"{heading}; up to {certain:,} values are certain to an attacker", "warn"
+        return Statement("headline.certain-values", first=heading, values=certain), "warn"
     beliefs = picture.beliefs
     if beliefs:
-        name = max(beliefs, key=lambda one: beliefs[one].greatest)
+        name = max(beliefs, key=lambda attribute: beliefs[attribute].greatest)
         most = beliefs[name].greatest
         if most >= 1 - 1e-9:
-            return f"{heading}; some values of '{name}' are certain within a group", "warn"
-        heading = f"{heading}; by its group, a value is believed at most {most:.0%}"
+            return Statement("headline.certain-in-group", first=heading, attribute=name), "warn"
+        heading = Statement("headline.greatest-belief", first=heading, belief=most)
         tone = "good" if most <= 0.5 else "warn"
-    return heading, "warn" if uncovered(manifest) else tone
+    unique = manifest.singling_out
+    linked = unique is not None and unique.singled_out("2") > 0
+    return heading, "warn" if uncovered(manifest) or linked else tone
 
 
-def _figure_table(manifest: Manifest) -> Html:
-    return figure_table(manifest.utility.model_dump(exclude_none=True))
-
-
-def method_facts(facts: Mapping[str, Any]) -> Html:
-    if not facts:
-        return Html("")
-    rows = [
-        (exact(name.replace("_", " ")), with_numbers(inline(fact))) for name, fact in facts.items()
-    ]
-    return table(("", ""), rows)
+def unchanged_columns(unique: SinglingOut | None) -> Iterator[Section]:
+    """Yield the section about how unique published columns make persons."""
+    if unique is not None:
+        title = Statement("singling.title")
+        yield Section(title, sentences(singling_sentences(unique)), title)
 
 
 def audit_page(audit: Audit) -> Page:
     """Return what an audit found."""
     heading, tone = verdict(audit.promises)
     if audit.problems:
-        heading, tone = "The files contradict the release", "bad"
-    compared = (
-        "The release was also compared with the original: no row may be lost or invented."
-        if audit.compared
-        else "The original was not given, so the audit did not check whether rows were invented."
-    )
+        heading, tone = Statement("headline.contradiction"), "bad"
     parts = [promise_table(audit.promises, audit.unit)]
     if audit.problems:
-        parts = [subheading("Problems"), sentences(audit.problems), *parts]
-    sections = [Section("Guarantees", joined(parts), "Guarantees")]
+        parts = [subheading(label("problems")), sentences(audit.problems), *parts]
+    sections = [Section(label("guarantees"), joined(parts), label("guarantees"))]
     drawn = figures([*size_charts(audit.picture), share_chart(audit.picture)])
     if drawn:
-        sections.append(Section("What the files show", drawn, "Groups"))
+        sections.append(Section(label("what-the-files-show"), drawn, label("groups")))
     return Page(
-        kind="Audit",
-        subject="from the published files",
+        kind=label("audit"),
+        subject=label("from-the-published-files"),
         heading=heading,
         tone=tone,
-        lede=(*warnings(audit.promises), compared),
+        lede=(
+            *warnings(audit.promises),
+            label("compared" if audit.compared else "not-compared"),
+        ),
         cards=[_kept(audit.promises)],
         sections=sections,
     )
@@ -142,39 +148,39 @@ def audit_page(audit: Audit) -> Page:
 
 def release_charts(picture: Picture, utility: Mapping[str, Any]) -> list[Chart]:
     """The plots of a release's private report."""
-    found = [*size_charts(picture), share_chart(picture), *loss_charts(utility)]
-    return [chart for chart in found if chart is not None]
+    charts = [*size_charts(picture), share_chart(picture), *loss_charts(utility)]
+    return [chart for chart in charts if chart is not None]
 
 
-def verdict(promises: Sequence[Promise]) -> tuple[str, Tone]:
+def verdict(promises: Sequence[Promise]) -> tuple[Statement, Tone]:
     """Return the headline about some guarantees."""
+    total = len(promises)
     if not promises:
-        return "Nothing is guaranteed", "warn"
-    broken = [one for one in promises if not one.holds and one.unproved is None]
-    unproved = [one for one in promises if one.unproved is not None]
+        return Statement("headline.nothing"), "warn"
+    broken = sum(not promise.holds and promise.unproved is None for promise in promises)
     if broken:
-        return f"{len(broken)} of {len(promises)} guarantees do not hold", "bad"
+        return Statement("headline.broken", count=broken, total=total), "bad"
+    unproved = sum(promise.unproved is not None for promise in promises)
     if unproved:
-        return f"{len(unproved)} of {len(promises)} guarantees could not be checked", "warn"
-    vacuous = [one for one in promises if one.vacuous_for is not None]
+        return Statement("headline.not-checked", count=unproved, total=total), "warn"
+    vacuous = sum(promise.vacuous_for is not None for promise in promises)
     if vacuous:
-        return f"{len(vacuous)} of {len(promises)} guarantees exclude nothing", "warn"
-    words = {1: "The guarantee holds", 2: "Both guarantees hold"}
-    return words.get(len(promises), f"All {len(promises)} guarantees hold"), "good"
+        return Statement("headline.vacuous", count=vacuous, total=total), "warn"
+    if total > 2:
+        return Statement("headline.all-hold", count=total), "good"
+    return Statement("headline.one-holds" if total == 1 else "headline.both-hold"), "good"
 
 
-def promise_table(promises: Sequence[Promise], unit: Unit) -> Html:
+def promise_table(promises: Sequence[Promise], unit: Unit) -> Markup:
     """Return guarantees in words, with what was required and achieved."""
     if not promises:
-        return paragraph("The job states no requirement, so nothing is guaranteed.")
+        return paragraph(label("no-requirement"))
     return table(
-        ("guarantee", "required", "achieved", "verdict"),
+        labels("guarantee", "required", "achieved", "verdict"),
         [
             (
-                explained(
-                    exact(promise.requirement), of_unit(promise.to_requirement().stated(), unit)
-                ),
-                with_numbers(inline(_asked(promise.parameters))),
+                explained(exact(promise.requirement), promise.to_requirement().stated(unit)),
+                figures_line(inline(_asked(promise.parameters))),
                 _achieved(promise),
                 _badge(promise),
             )
@@ -191,94 +197,92 @@ def _asked(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def _achieved(promise: Promise) -> str:
     if promise.unproved is not None:
         return promise.unproved
-    return with_numbers(inline(promise.achieved)) if promise.achieved else "not stated"
+    return figures_line(inline(promise.achieved)) if promise.achieved else label("not-stated")
 
 
-def _badge(promise: Promise) -> Html:
+def _badge(promise: Promise) -> Markup:
     if promise.unproved is not None:
-        return badge("not checked", "warn")
+        return badge(label("not-checked"), "warn")
     if promise.holds and promise.vacuous_for is not None:
-        return badge("excludes nothing", "warn")
-    return badge("holds", "good") if promise.holds else badge("does not hold", "bad")
+        return badge(label("excludes-nothing"), "warn")
+    if promise.holds:
+        return badge(label("holds"), "good")
+    return badge(label("does-not-hold"), "bad")
 
 
 def _kept(promises: Sequence[Promise]) -> Card:
     kept = sum(promise.holds for promise in promises)
     _, tone = verdict(promises)
-    return Card("promises-kept", "guarantees kept", kept, f"{kept} of {len(promises)}", tone=tone)
+    shown = label("of", count=kept, total=len(promises))
+    return Card("promises-kept", label("guarantees-kept"), kept, shown, tone=tone)
 
 
 def _cards(manifest: Manifest, picture: Picture) -> Iterator[Card]:
     yield _kept(manifest.promises)
     gone = manifest.suppressed_rows
     share = manifest.published_rows / max(manifest.source_rows, 1)
-    left_out = "no row suppressed" if not gone else f"{gone:,} left out"
-    yield Card(
-        "published-rows", "rows published", manifest.published_rows,
-        f"{manifest.published_rows:,}", f"{share:.1%} of the source; {left_out}",
-    )  # fmt: skip
-    bands = [band for found in picture.sizes.values() for band in found]
+    note = label("of-source", share=share)
+    if gone:
+        note = label("of-source.suppressed", share=share, suppressed=gone)
+    rows = manifest.published_rows
+    yield Card("published-rows", label("rows-published"), rows, f"{rows:,}", note)
+    bands = [band for bands_of_table in picture.sizes.values() for band in bands_of_table]
     groups = sum(band.groups for band in bands)
     if groups:
-        name = "groups of rows that look alike" if picture.alike else "groups of rows"
-        mean = f"{sum(band.people for band in bands) / groups:,.1f} rows each on average"
+        name = label("groups-of-rows-that-look-alike" if picture.alike else "groups-of-rows")
+        mean = label("mean-rows", rows=sum(band.people for band in bands) / groups)
         yield Card("groups", name, groups, f"{groups:,}", mean)
+    unique = manifest.singling_out
+    if unique is not None and unique.unchanged:
+        share = unique.share("2")
+        yield Card(
+            "singled-out", Statement("singling.card", units=units_of(unique)), share,
+            f"{share:.1%}", Statement("singling.card-note", share=unique.share("0")),
+            "good" if unique.singled_out("2") == 0 else "warn",
+        )  # fmt: skip
     beliefs = picture.beliefs
     if beliefs:
-        name = max(beliefs, key=lambda one: beliefs[one].greatest)
-        value = "sensitive value" if name in manifest.disclosable else "value"
-        said = "greatest belief of an attacker who knows the groups"
-        if manifest.keeps_rows:  # the files show rows, and the guarantees count persons
-            said = "greatest share of a value among the rows of a group"
-        yield Card(
-            "greatest-share", said,
-            beliefs[name].greatest, f"{beliefs[name].greatest:.1%}", f"in a {value} of '{name}'",
-        )  # fmt: skip
+        attribute = max(beliefs, key=lambda name: beliefs[name].greatest)
+        value = "in-sensitive-value" if attribute in manifest.disclosable else "in-value"
+        # the files show rows, and the guarantees may count persons
+        name = label("greatest-share" if manifest.keeps_rows else "greatest-belief-by-group")
+        most = beliefs[attribute].greatest
+        note = label(value, attribute=attribute)
+        yield Card("greatest-share", name, most, f"{most:.1%}", note)
 
 
-def _learnt(manifest: Manifest, picture: Picture) -> Html:
+def _learnt(manifest: Manifest, picture: Picture) -> Markup:
     parts: list[str] = []
     if picture.beliefs:
-        parts.append(
-            paragraph(
-                "The simplest attacker knows the quasi-identifiers of every row in the table, "
-                "finds the target's group, and believes each value with its share in the group."
-            )
-        )
+        parts.append(paragraph(label("simplest-attacker")))
     parts.append(figures([share_chart(picture), *size_charts(picture)]))
-    said = readers(manifest)
-    if said:
-        parts += [subheading("Attackers with the sensitive table, or with several releases"),
-                  sentences(said)]  # fmt: skip
+    learned = readers(manifest)
+    if learned:
+        parts += [subheading(label("stronger-readers")), sentences(learned)]
+    command = tag("code", exact("discreet attack RELEASE --original JOB --page attacks.html"))
     parts += [
-        subheading("What is not covered"),
+        subheading(label("what-is-not-covered")),
         sentences(known_weaknesses(manifest)),
-        paragraph(
-            phrase(
-                "The word in brackets is the attack that measures it. To run the attacks: {q1}.",
-                q1=Html("<code>discreet attack RELEASE --original JOB --page attacks.html</code>"),
-            )
-        ),
+        paragraph(phrase("word-in-brackets", command=command)),
     ]
     return joined(parts)
 
 
-def tables_of(manifest: Manifest) -> Html:
+def tables_of(manifest: Manifest) -> Markup:
     rows = []
     for entry in manifest.tables.values():
         by_role: dict[str, list[str]] = {}
         for name, role in entry.columns.items():
             by_role.setdefault(str(role), []).append(name)
-        columns = [joined([role, ": ", exact(", ".join(names))]) for role, names in by_role.items()]
-        rows.append((exact(entry.file), f"{entry.rows:,}", Html("; ".join(columns))))
+        columns = [
+            joined([Statement(f"role.{role}"), ": ", exact(", ".join(names))])
+            for role, names in by_role.items()
+        ]
+        rows.append((exact(entry.file), f"{entry.rows:,}", Markup("; ").join(columns)))
+    manifest_file = tag("code", exact(FILE_NAME))
     return joined(
         [
-            table(("file", "rows", "columns by role"), rows, {1}),
-            paragraph(
-                phrase(
-                    "{q1} contains the same information for programs.",
-                    q1=Html("<code>manifest.json</code>"),
-                )
-            ),
+            table(labels("file", "rows", "columns-by-role"), rows, {1}),
+            paragraph(phrase("for-programs", file=manifest_file)),
         ]
     )

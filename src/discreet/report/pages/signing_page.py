@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from markupsafe import Markup
+
 from discreet.job.model import Job
 from discreet.releases.analyst_errors import AnalystError
 from discreet.releases.explanation import (
@@ -13,7 +15,8 @@ from discreet.releases.explanation import (
     collapsed,
     explain_privately,
     guarantee_line,
-    people_of_rows,
+    persons_of_rows,
+    persons_singled_out,
     published,
     treatment,
     uncomputed,
@@ -23,40 +26,34 @@ from discreet.releases.group_summary import Picture
 from discreet.releases.manifest import Manifest
 from discreet.releases.weaknesses import known_weaknesses
 from discreet.report.charts.result_charts import loss_charts, share_chart, size_charts
-from discreet.report.languages.translation import day
 from discreet.report.pages.attack_page import attack_details, worst_attackers
 from discreet.report.pages.measure_page import figure_table
 from discreet.report.pages.provenance import origin
-from discreet.report.pages.release_page import method_facts, promise_table, tables_of
+from discreet.report.pages.release_page import promise_table, tables_of, unchanged_columns
 from discreet.report.pieces import (
     Card,
-    Html,
     Page,
     Section,
     exact,
+    facts_table,
     figures,
     folded,
     joined,
+    label,
+    labels,
     paragraph,
     sentences,
     subheading,
     table,
+    tag,
 )
 from discreet.report.review import Review
-from discreet.report.risk_verdict import RiskVerdict, risk_verdict
+from discreet.report.risk_verdict import REFUSE, RiskVerdict, risk_verdict
+from discreet.statements import Statement, day_text
 from discreet.table.roles import Role
 
 # Where the list of rows at risk comes from; what is left out of these is left out of the list.
 LISTING = ("rows at risk", "set-homogeneity", "link-through-sensitive-table")
-NOT_ESTIMATED = (
-    "Not estimated: the cells of this release are as narrow as the rows of each group, or it has "
-    "no row for each person, so weights do not tell how many persons fit. Name a table under"
-    " `population:`, or use full-domain or mondrian with 'cells: blind'."
-)
-PRIVATE = (
-    "PRIVATE: for the publisher only. Figures of this page were computed with the original and "
-    "would let an attacker narrow down values. Do not publish it."
-)
 
 
 def verdict_of(
@@ -64,7 +61,16 @@ def verdict_of(
 ) -> RiskVerdict:
     """Return the verdict about a release's risk."""
     utility = private.get("utility", {})
-    return risk_verdict(manifest, review.attacks, job.sign_off, utility, review.not_attacked)
+    allowed = [
+        name
+        for name, attribute in job.attributes.items()
+        if attribute.allow_identifying and attribute.role.published
+    ]
+    return risk_verdict(
+        manifest, review, job.attackers, job.sign_off, utility,
+        ledger=job.ledger is not None, series=private.get("series", ()),
+        singling_out=persons_singled_out(private), unguarded=allowed,
+    )  # fmt: skip
 
 
 def signing_page(
@@ -73,19 +79,22 @@ def signing_page(
     """Return the page for the person who signs: also what the release must not hold."""
     verdict = verdict_of(manifest, job, private, review)
     utility = private.get("utility", {})
-    cards = [one.card() for one in verdict.figures] or [_not_known(review)]
+    cards = [one.card() for one in verdict.worst_figures]
+    cards += [] if review.attacks is not None else [_not_known(review)]
     return Page(
-        kind="Report to sign",
-        subject=f"by {manifest.method.name}",
-        heading=verdict.word,
+        kind=label("report-to-sign"),
+        subject=label("by-method", method=manifest.method.name),
+        heading=label(verdict.word.lower().replace(" ", "-")),
         tone=verdict.tone,
         lede=(
+            verdict.about,
             *warnings(manifest.promises),
-            published(manifest, people_of_rows(manifest, private)),
-            PRIVATE,
+            published(manifest, persons_of_rows(manifest, private)),
+            label("private"),
         ),
         cards=cards,
         sections=[
+            *_decided(verdict, private),
             *_summary(verdict, manifest, job, private, review),
             *_details(manifest, job, picture, private, review, utility),
         ],
@@ -93,24 +102,43 @@ def signing_page(
     )
 
 
+def _decided(verdict: RiskVerdict, private: Mapping[str, Any]) -> Iterator[Section]:
+    """Say what follows from the verdict *Do not publish*: nothing, or a reason to accept it."""
+    reason = private.get("accepted_risk")
+    if reason is not None:
+        body = joined([paragraph(label("accepted-reason")), paragraph(exact(reason))])
+        yield Section(label("the-risk-was-accepted"), body, label("accepted-risk"))
+    elif verdict.word == REFUSE:
+        body = paragraph(label("refused"))
+        yield Section(label("nothing-was-published"), body, label("not-published"))
+
+
 def _not_known(review: Review) -> Card:
-    return Card("attacked", "attackers tried", 0, "none", review.not_attacked, "warn")
+    tried = label("attackers-tried")
+    return Card("attacked", tried, 0, label("none"), review.not_attacked, "warn")
 
 
 def _summary(
     verdict: RiskVerdict, manifest: Manifest, job: Job, private: Mapping[str, Any], review: Review
 ) -> Iterator[Section]:
     if verdict.remarks:
-        yield Section("Also look at", sentences(verdict.remarks), "Also look at")
-    kept = [guarantee_line(promise, manifest.unit) for promise in manifest.promises]
-    kept += private.get("stricter", [])
-    guaranteed = sentences(kept) or paragraph("Nothing: the job states no requirement.")
+        yield Section(label("also-look-at"), sentences(verdict.remarks), label("also-look-at"))
+    yield from unchanged_columns(persons_singled_out(private) or manifest.singling_out)
+    if verdict.stronger:
+        yield Section(
+            label("stronger-than-you-asked-for"),
+            joined([paragraph(label("stronger-note")), sentences(verdict.stronger)]),
+            label("stronger"),
+        )
+    guarantees = [guarantee_line(promise, manifest.unit) for promise in manifest.promises]
+    guarantees += private.get("stricter", [])
+    guaranteed = sentences(guarantees) or paragraph(label("nothing-guaranteed"))
     yield Section(
-        "What is guaranteed, and what is not",
+        label("guaranteed-or-not"),
         joined(
             [
-                subheading("Guaranteed"), guaranteed,
-                subheading("Not guaranteed"),
+                subheading(label("guaranteed")), guaranteed,
+                subheading(label("not-guaranteed")),
                 sentences(
                     [
                         *certain_attackers(manifest.readers),
@@ -120,86 +148,69 @@ def _summary(
                 ),
             ]
         ),
-        "Guarantees",
+        label("guarantees"),
     )  # fmt: skip
-    if review.attacks is not None:
-        limit = review.attacks.seconds
-        said = f"Every attack that applies was tried, for at most {limit:g} s." if limit else ""
-        yield Section(
-            "The worst attackers",
-            joined([paragraph(said), worst_attackers(review.attacks)]),
-            "Attackers",
-        )
     known = private.get("utility", {}).get("population")
     if known:
         from discreet.knowledge.population_figures import PopulationFigures
 
         about = sentences(PopulationFigures.of(known).sentences())
-        yield Section("Risk in the population", about, "Population")
+        yield Section(label("risk-in-the-population"), about, label("population"))
     elif job.with_role(Role.WEIGHT) or job.population_size is not None:
-        yield Section("Risk in the population", paragraph(NOT_ESTIMATED), "Population")
+        about = paragraph(label("population-not-estimated"))
+        yield Section(label("risk-in-the-population"), about, label("population"))
     lost = _lost(review, private)
     if lost:
-        yield Section("What analysts lose", lost, "Utility")
-    yield Section("Who is at risk", _at_risk(review), "At risk")
-    yield Section("Provenance", _provenance(manifest, review), "Provenance")
+        useless = [paragraph(sentence) for sentence in verdict.utility]
+        yield Section(label("what-analysts-lose"), joined([*useless, lost]), label("utility"))
+    yield Section(label("who-is-at-risk"), _at_risk(review), label("at-risk"))
 
 
-def _lost(review: Review, private: Mapping[str, Any]) -> Html:
-    utility = private.get("utility", {})
-    rows = []
+def _lost(review: Review, private: Mapping[str, Any]) -> Markup:
+    rows: list[tuple[str, str, str, str]] = []
     if review.errors is not None:
-        found = review.errors
-        rows += [
-            _error("counts", "median error of a count by one quasi-identifier and one sensitive "
-                   "value", found.counts, "{:.1%}"),
-            _error("shares", "mean error of a value's share within a group of analysts, in "
-                   "percentage points", found.shares, "{:.2%}"),
-            _error("means", "median error of a mean by one quasi-identifier", found.means,
-                   "{:.1%}"),
-        ]  # fmt: skip
-    kept = [row for row in rows if row is not None]
-    loss = utility.get("loss")
+        for name, form in (("counts", "{:.1%}"), ("shares", "{:.2%}"), ("means", "{:.1%}")):
+            error: AnalystError | None = getattr(review.errors, name)
+            if error is not None:
+                rows.append(
+                    _lost_row(name, form.format(error.release), form.format(error.unlinked))
+                )
+    loss = private.get("utility", {}).get("loss")
     if loss is not None:
-        kept.append(("information", "lost of the quasi-identifiers", f"{loss:.1%}", "100 %"))
-    if not kept:
-        return paragraph("Not measured. Run 'discreet measure RELEASE --original JOB'.")
-    head = ("figure", "meaning", "this release", "without any link")
-    return table(head, kept, (2, 3))
+        rows.append(_lost_row("information", f"{loss:.1%}", "100 %"))
+    if not rows:
+        return paragraph(label("not-measured"))
+    return table(labels("figure", "meaning", "this-release", "without-any-link"), rows, (2, 3))
 
 
-def _error(
-    name: str, meaning: str, found: AnalystError | None, form: str
-) -> tuple[str, str, str, str] | None:
-    if found is None:
-        return None
-    return name, meaning, form.format(found.release), form.format(found.unlinked)
+def _lost_row(name: str, release: str, unlinked: str) -> tuple[str, str, str, str]:
+    return Statement(f"errors.{name}"), Statement(f"errors.{name}.meaning"), release, unlinked
 
 
-def _at_risk(review: Review) -> Html:
+def _at_risk(review: Review) -> Markup:
     attacks = review.attacks
     if attacks is None or attacks.at_risk is None:
-        return paragraph(
-            "Not listed: no attacker was tried, or the release was made in parts, which do not "
-            "keep the numbers of source rows."
-        )
-    cut = [name for name in LISTING if name in attacks.omitted]
-    missing = f" The list is not complete: {attacks.omitted[cut[0]]}." if cut else ""
-    if not attacks.at_risk:
-        if not attacks.about_values or cut:
-            return paragraph(f"No row was found at risk.{missing or ' No attack applies.'}")
-        return paragraph("No row is at risk beyond what is known without the release.")
-    rows = len({one.row for one in attacks.at_risk})
-    return paragraph(
-        f"{rows:,} rows. The private file that ends in '.private.rows.csv' lists their numbers in "
-        f"the source, so that they can be generalized further or left out.{missing}"
-    )
+        return paragraph(Statement("at-risk.not-listed"))
+    reason = next((attacks.omitted[name] for name in LISTING if name in attacks.omitted), None)
+    rows = len({listed.row for listed in attacks.at_risk})
+    form = "at-risk.rows" if rows else "at-risk.none-found"
+    counted = {"rows": rows} if rows else {}
+    if reason is not None:
+        return paragraph(Statement(f"{form}.incomplete", reason=reason, **counted))
+    if not rows and attacks.about_values:
+        return paragraph(Statement("at-risk.none"))
+    return paragraph(Statement(form, **counted))
 
 
-def _provenance(manifest: Manifest, review: Review) -> Html:
-    files = [(one.file, one.sha256 or "") for one in manifest.tables.values()]
-    facts = [*review.facts.items(), *((f"sha256 of {file}", digest) for file, digest in files)]
-    rows = [(name, Html(f"<code>{exact(day(fact))}</code>")) for name, fact in facts]
+def _provenance(manifest: Manifest, review: Review) -> Markup:
+    facts: list[tuple[str, str]] = [
+        (Statement(f"fact.{name}"), fact) for name, fact in review.facts.items()
+    ]
+    facts += [
+        (label("sha256-of", file=entry.file), entry.sha256 or "")
+        for entry in manifest.tables.values()
+    ]
+    rows = [(name, tag("code", exact(day_text(fact)))) for name, fact in facts]
     return table(("", ""), rows)
 
 
@@ -211,23 +222,35 @@ def _detailed(
     review: Review,
     utility: Mapping[str, Any],
 ) -> Iterator[Section]:
+    yield Section(label("provenance"), _provenance(manifest, review), label("provenance"))
     hidden = [name for name, one in job.attributes.items() if not one.role.published]
-    said = [f"Never published: {', '.join(hidden)}."] if hidden else []
-    said += [*collapsed(manifest), *treatment(manifest), *explain_privately(manifest, private)[1:]]
-    yield Section("Details: the columns", joined([sentences(said), _columns(review)]), "Details")
-    for sample in review.samples:
-        yield Section(f"Rows of '{sample.table}' before and after", _sample(sample))
-    yield Section("Guarantees in full", promise_table(manifest.promises, manifest.unit))
-    drawn = figures([share_chart(picture), *size_charts(picture), *loss_charts(utility)])
+    treated: list[str] = [Statement("columns.never-published", columns=hidden)] if hidden else []
+    treated += [*collapsed(manifest), *treatment(manifest)]
+    treated += explain_privately(manifest, private)[1:]
     yield Section(
-        "Groups and loss", joined([drawn, folded("All figures", figure_table(utility))]), "Groups"
+        label("details-the-columns"),
+        joined([sentences(treated), _columns(review)]),
+        label("details"),
     )
+    for sample in review.samples:
+        yield Section(label("before-and-after", table=sample.table), _sample(sample))
+    yield Section(label("guarantees-in-full"), promise_table(manifest.promises, manifest.unit))
+    drawn = figures([share_chart(picture), *size_charts(picture), *loss_charts(utility)])
+    all_figures = folded(label("all-figures"), figure_table(utility))
+    yield Section(label("groups-and-loss"), joined([drawn, all_figures]), label("groups"))
     if review.attacks is not None:
-        yield Section("All attackers", attack_details(review.attacks))
-    facts = method_facts(private.get("method", {}))
+        limit = review.attacks.seconds
+        tried = label("attacks-tried", seconds=limit) if limit else ""
+        yield Section(
+            label("the-worst-attackers"),
+            joined([paragraph(tried), worst_attackers(review.attacks)]),
+            label("attackers"),
+        )
+        yield Section(label("all-attackers"), attack_details(review.attacks))
+    facts = facts_table(private.get("method", {}).items())
     if facts:
-        yield Section("What the method did", facts)
-    yield Section("What is in the folder", tables_of(manifest))
+        yield Section(label("what-the-method-did"), facts)
+    yield Section(label("what-is-in-the-folder"), tables_of(manifest))
     yield from origin(manifest, job)
 
 
@@ -243,19 +266,24 @@ def _details(
         yield replace(section, detail=True)
 
 
-def _columns(review: Review) -> Html:
+def _columns(review: Review) -> Markup:
     rows = [
-        (exact(one.name), one.role, f"{one.before:,}", f"{one.after:,}") for one in review.columns
-    ]
+        (
+            exact(column.name), Statement(f"role.{column.role}"),
+            f"{column.before:,}", f"{column.after:,}",
+        )
+        for column in review.columns
+    ]  # fmt: skip
     if not rows:
-        return Html("")
-    return table(("column", "role", "values before", "values after"), rows, (2, 3))
+        return Markup("")
+    return table(labels("column", "role", "values-before", "values-after"), rows, (2, 3))
 
 
-def _sample(sample: Any) -> Html:
+def _sample(sample: Any) -> Markup:
     rows = [
-        [joined([exact(old), Html(" → <b>"), exact(new), Html("</b>")]) for old, new in row]
+        [joined([exact(old), " → ", tag("b", exact(new))]) for old, new in row]
         for row in sample.rows
     ]
-    note = paragraph("Quasi-identifiers of some rows, in the source → as published.")
-    return joined([note, table([exact(name) for name in sample.names], rows)])
+    return joined(
+        [paragraph(label("some-rows")), table([exact(name) for name in sample.names], rows)]
+    )

@@ -15,8 +15,11 @@ from itertools import combinations
 from math import comb
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
+
+from discreet.statements import Statement
+from discreet.validated import Validated
 
 SHOWN = 8  # columns that a sentence lists
 
@@ -45,7 +48,7 @@ def _short_form(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"type": "array", "items": {"type": "string"}, "minItems": 1}, full]
 
 
-class Attacker(BaseModel):
+class Attacker(Validated):
     """What one attacker knows of a target beside that the target may be in the table."""
 
     model_config = ConfigDict(
@@ -120,10 +123,18 @@ class Attacker(BaseModel):
         length = len(columns) if self.any is None else min(self.any, len(columns))
         return KeySets(columns, length, self.knows)
 
-    def sentence(self) -> str:
-        """What it knows, to follow the attacker's name."""
-        listed = ", ".join(self.named) or "the quasi-identifiers"
-        if len(self.named) > SHOWN:
-            listed = f"{', '.join(self.named[:SHOWN])} and {len(self.named) - SHOWN} more columns"
-        said = f"knows {listed}" if self.any is None else f"knows any {self.any} of {listed}"
-        return said + (f", and the value of {', '.join(self.knows)}" if self.knows else "")
+    def statement(self, name: str) -> Statement:
+        """What an attacker with this name knows."""
+        columns: Statement | tuple[str, ...] = self.named
+        if not self.named:
+            columns = Statement("columns.quasi-identifiers")
+        elif len(self.named) > SHOWN:
+            more = len(self.named) - SHOWN
+            columns = Statement("columns.more", columns=self.named[:SHOWN], more=more)
+        form = "attacker.knows" if self.any is None else "attacker.knows-any"
+        parameters: dict[str, Any] = {"name": name, "columns": columns}
+        if self.any is not None:
+            parameters["number"] = self.any
+        if self.knows:
+            form, parameters["known"] = f"{form}.values", self.knows
+        return Statement(form, **parameters)

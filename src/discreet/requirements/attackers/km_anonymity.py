@@ -20,9 +20,10 @@ from discreet.errors import InputError
 from discreet.knowledge.terms import terms_of
 from discreet.requirements.attackers.attacker import KeySets
 from discreet.requirements.base import AttributeRequirement, Domain, Domains, Verdict
+from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, ValueCounts
-from discreet.table.roles import Role
+from discreet.table.roles import Role, Unit
 from discreet.typing import Floats, Ints
 
 
@@ -81,11 +82,12 @@ class KmAnonymity(AttributeRequirement):
         vacuous = tuple(least) if self.k == 1 else ()
         return Verdict(holds, achieved, found, vacuous_for=vacuous)
 
-    def sentence(self) -> str:
-        items = "item" if self.m == 1 else f"{self.m} items"
-        if self.k == 1:
-            return f"A single person may have any {items} of {self.subject}."
-        return f"Any {items} of {self.subject} that a person has, at least {self.k} people have."
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        form = "km-anonymity.single" if self.k == 1 else "km-anonymity"
+        form += ".one" if self.m == 1 else ""
+        items = {} if self.m == 1 else {"m": self.m}
+        size = {} if self.k == 1 else {"k": self.k}
+        return Statement(f"{form}.{unit.plural}", subject=self.subject, **items, **size)
 
 
 def least_support(column: Column, most: int) -> int:

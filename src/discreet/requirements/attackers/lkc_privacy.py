@@ -20,7 +20,9 @@ from discreet.requirements.attackers.attacker import KeySets
 from discreet.requirements.base import Domain, Domains
 from discreet.requirements.covered_values import SparingRequirement
 from discreet.requirements.exact_ratios import exact, scaled
+from discreet.statements import Statement
 from discreet.table.counts import ClassCounts, ValueCounts
+from discreet.table.roles import Unit
 from discreet.typing import Floats, Ints
 
 
@@ -81,10 +83,10 @@ class LkcPrivacy(SparingRequirement):
     def further(self, counts: ClassCounts, domains: Domains, attribute: str) -> dict[str, float]:
         return {"k": float(counts.members.min())}
 
-    def sentence(self) -> str:
-        columns = "quasi-identifier" if self.l == 1 else f"{self.l} quasi-identifiers"
-        return (
-            f"An attacker who knows any {columns} of a person finds a group of at least {self.k} "
-            f"people, of which no {self.sensitive_value} of {self.any_subject} makes up more than "
-            f"{100 * self.c:.12g} %.{self.exempt}"
-        )
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        if self.l == 1:
+            size = Statement(f"group-size.known-one.{unit.plural}", k=self.k)
+        else:
+            size = Statement(f"group-size.known.{unit.plural}", l=self.l, k=self.k)
+        form = self.sparing_form("lkc-privacy")
+        return self.with_exempt(Statement(form, size=size, subject=self.any_subject, c=self.c))

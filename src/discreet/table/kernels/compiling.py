@@ -2,9 +2,10 @@
 
 Numba discards a cached kernel when its own file changes. Compiled code also contains the kernels
 that it calls, constants and the layout of named tuples, often from other files; ``KernelCache``
-discards it when any of them changes. Where no folder for the cache can be written, kernels are
-compiled in each process anew. A folder that ``NUMBA_CACHE_DIR`` names may be read-only once it is
-filled, as in an image of a container.
+discards it when any of them changes, by a hash of everything that the compiled code of a kernel
+depends on (``fingerprint``). Where no folder for the cache can be written, kernels are compiled in
+each process anew. A folder that ``NUMBA_CACHE_DIR`` names may be read-only once it is filled, as in
+an image of a container.
 
 Before it loads compiled code, Numba prepares to compile: it imports its implementations of Python
 and NumPy, and SciPy, for 0.3 s. Code needs none of them but the addresses of C functions that it
@@ -18,21 +19,79 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import re
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core import event, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.runtime.nrt import rtsys
 from numba.extending import typeof_impl
 
-from discreet.table.kernels.fingerprints import fingerprint
 from discreet.table.kernels.listening import listeners
 from discreet.table.kernels.tiers import Kernel
+
+_CONSTANTS = (bool, int, float, complex, str, bytes, tuple, np.generic)
+
+
+@cache
+def fingerprint(function: Callable[..., object]) -> str:
+    """Hash the code of a kernel and of all that it uses, directly or through other kernels."""
+    digest = hashlib.sha256()
+    found: dict[Any, None] = {function: None}  # in order
+    waiting: list[Any] = [function]
+    while waiting:
+        own, used = _described(waiting.pop())
+        digest.update(own)
+        further = [one for one in used if one not in found]
+        found |= dict.fromkeys(further)
+        waiting += further
+    return digest.hexdigest()
+
+
+@cache
+def _described(used: Any) -> tuple[bytes, tuple[Any, ...]]:
+    """Return the hash of one function or named tuple, and the kernels and named tuples it names."""
+    names = set(re.findall(r"\w+", " ".join(map(str, used.__annotations__.values()))))
+    said: list[object] = [used.__qualname__]
+    if isinstance(used, type):
+        said.append(used._fields)  # type: ignore[attr-defined]
+        scope = vars(sys.modules[used.__module__])
+    else:
+        for code in _codes(used.__code__):
+            names |= set(code.co_names)
+            constants = [one for one in code.co_consts if not isinstance(one, CodeType)]
+            said += [code.co_code, code.co_names, constants]
+        scope = used.__globals__
+    further = []
+    for name in sorted(names):
+        value = scope.get(name)
+        if isinstance(value, Kernel):
+            further.append(value.function)
+        elif isinstance(value, type) and hasattr(value, "_fields"):
+            further.append(value)
+        elif isinstance(value, _CONSTANTS):
+            said += [name, value]
+        elif isinstance(value, np.ndarray):
+            said += [name, value.dtype.str, value.shape, value.tobytes()]
+    return hashlib.sha256(repr(said).encode()).digest(), tuple(further)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of a function, then that of the functions and comprehensions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
 
 LOADED_ALONE = (0, 68)  # the last version of Numba of which compiled code is known to need no more
 

@@ -58,15 +58,6 @@ def places_of(keys: Ints, wanted: Ints) -> Ints:
     return np.where(keys[place] == wanted, place, -1)
 
 
-def greatest_of(start: Ints, value: Floats, least: float = 0.0) -> Floats:
-    """Return the greatest value of each list, or ``least`` if that is greater."""
-    greatest = np.full(len(start) - 1, least)
-    some = np.flatnonzero(np.diff(start))
-    if len(some):
-        greatest[some] = np.maximum(np.maximum.reduceat(value, start[some]), least)
-    return greatest
-
-
 def sums_of(start: Ints, rows: Floats) -> Floats:
     """Return the sums over the lines of ``rows`` (entries, columns) that each list has."""
     sums = np.zeros((len(start) - 1, rows.shape[1]))

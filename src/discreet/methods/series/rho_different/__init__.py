@@ -2,11 +2,10 @@
 
 Steps in the order in which they run; the paper's estimates are replaced by exact beliefs:
 
-1. ``families``: the persons whose beliefs depend on each other, and which of them are published;
-   ``large_families`` where they are too many to enumerate.
+1. ``families``: the persons whose beliefs depend on each other, and which of them are published,
+   also where they are too many to enumerate.
 2. ``shapes`` and ``renaming``: families that are alike are decided once.
 3. ``completion``: the counterfeits with which each family is published.
-4. ``new_groups``: number groups and counterfeits.
-5. ``rho_different``: group persons who were never published before (first release, section 4.3),
-   and run the steps.
+4. ``rho_different``: group persons who were never published before (first release, section 4.3),
+   run the steps, and number groups and counterfeits.
 """

@@ -1,0 +1,1 @@
+"""Add-ons, found through entry points: Spark, Studio, evidence packs. The core imports none."""

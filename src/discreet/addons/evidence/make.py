@@ -1,0 +1,106 @@
+"""Make an evidence pack about a release, for a regulator or a review board."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from discreet.addons.evidence.document import Evidence
+from discreet.addons.evidence.facts import ReleaseFacts
+from discreet.addons.evidence.pack import make_evidence, require_framework
+from discreet.api.audit import audit_files
+from discreet.api.shared.opened_release import job_of_original
+from discreet.attacks.run import run_attacks
+from discreet.errors import AuditError, InputError
+from discreet.io.signatures import SIGNATURE
+from discreet.methods.base import Progress, no_progress
+from discreet.pipeline.prepare import prepare
+from discreet.pipeline.verify import read_population
+from discreet.regular_files import MOST_PRIVATE_BYTES, path_of, read_text
+from discreet.releases.audit.against_original import as_published
+from discreet.releases.audit.audit import Audit, read_tables
+from discreet.releases.audit.persons import source_rows_beside
+from discreet.releases.manifest import FILE_NAME, Manifest, sha256_of
+
+if TYPE_CHECKING:
+    from discreet.job.model import Job
+
+FrameworkName = Literal["ema", "hipaa", "nist", "gdpr"]
+
+
+def evidence(
+    release: str | Path,
+    framework: FrameworkName,
+    *,
+    original: Job | str | Path | None = None,
+    population: str | Path | None = None,
+    seconds: float | None = None,
+    progress: Progress = no_progress,
+) -> Evidence:
+    """Make an evidence pack about a release folder in the structure of a framework.
+
+    The release is audited first; a pack is refused for one that fails. Without ``original`` the
+    pack holds what the files say and nothing else. With it, a job or the path of one, the release
+    is compared with the original and attacked, for at most ``seconds``, the private file beside
+    the release is read, and the pack is private. ``population`` is a table of the
+    quasi-identifiers of a larger population, or a job, for risks in the population.
+    """
+    require_framework(framework)
+    if population is not None and original is None:
+        raise InputError("A population needs the original too. Name the job (--original).")
+    folder = path_of(release, "The release")
+    manifest = Manifest.load(folder)
+    job = None if original is None else job_of_original(original)
+    task = None if job is None else prepare(job, progress=progress)
+    progress("audit", 0.0)
+    audit = audit_files(folder, job, task)
+    _require_passed(folder, audit)
+    tables = read_tables(folder, manifest)
+    facts = ReleaseFacts.of(
+        manifest,
+        sha256_of(folder / FILE_NAME),
+        (folder / SIGNATURE).exists(),
+        audit,
+        tables,
+    )
+    if job is not None and task is not None:
+        attacks = run_attacks(
+            tables,
+            as_published(task, manifest),
+            manifest,
+            population=None
+            if population is None
+            else read_population(path_of(population, "The population"), job),
+            source_rows=source_rows_beside(folder) if manifest.keeps_rows else None,
+            seconds=seconds,
+            progress=progress,
+        )
+        private = _private_file(folder, manifest)
+        facts = replace(facts, job=job, attacks=attacks, private=private)
+    accepted = _private_file(folder, manifest).get("accepted_risk")
+    return make_evidence(replace(facts, accepted_risk=accepted), framework)
+
+
+def _require_passed(folder: Path, audit: Audit) -> None:
+    if audit.ok:
+        return
+    broken = [f"{one.requirement} does not hold" for one in audit.promises if not one.holds]
+    listed = "".join(f"\n  - {line}" for line in [*audit.problems, *broken])
+    raise AuditError(f"{folder}: the release failed its audit; no evidence was written.{listed}")
+
+
+def _private_file(folder: Path, manifest: Manifest) -> Mapping[str, Any]:
+    """The private file beside a release; nothing where it is missing or of another release."""
+    place = folder.resolve().with_name(f"{folder.resolve().name}.private.json")
+    try:
+        found = json.loads(read_text(place, most=MOST_PRIVATE_BYTES))
+        utility = found.get("utility", {})
+    except (OSError, ValueError, AttributeError):
+        return {}
+    stated = manifest.utility.model_dump(exclude_none=True)
+    shared = [name for name in ("discernibility", "classes", "class_size") if name in utility]
+    same = all(utility[name] == stated[name] for name in shared if name in stated)
+    return found if same else {}

@@ -1,0 +1,416 @@
+"""Read: from a source to splits on the workers and dictionaries on the driver."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from discreet.addons.spark.encoded import (
+    HOLDER,
+    Columns,
+    Ingested,
+    Lookup,
+    SourceSplit,
+    ingest,
+    plain_names,
+    values_of,
+)
+from discreet.addons.spark.exchange import COUNT, received, summed
+from discreet.addons.spark.parts import coded_columns
+from discreet.addons.spark.session import COLLECTED, ROWS_AT_ONCE, each, on_workers, reporting
+from discreet.addons.spark.text_files import FileStretch, SplitCellError, TextFiles
+from discreet.errors import InputError, JobError
+from discreet.io.column_dictionary import Dictionary, sort_dictionary
+from discreet.io.csv.layout import dialect
+from discreet.io.frames import code_series
+from discreet.io.header import names_read, require_names
+from discreet.io.source import Source
+from discreet.job.identifying import Uses
+from discreet.job.model import Job
+from discreet.job.proposing.untyped_table import suggest_type
+from discreet.pipeline.read import require_columns, source_of, specs_of_job, specs_of_others
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.roles import Role, ValueType
+
+JAVA_NAMES = {"iso8859-1": "ISO-8859-1", "ascii": "US-ASCII"}  # of encodings, where they differ
+VALUES_LOOKED_AT = 1000  # of an unchanged column
+Groups = Sequence[tuple[str, int]]  # files, and numbers of row groups in them
+
+
+def read(session: SparkSession, job: Job, data: Any) -> Table:
+    """The table of a job; all columns of a text file are text."""
+    with reporting():
+        if isinstance(data, DataFrame):
+            return data.toDF(*names_read(data.columns, "The table"))
+        if data is None and job.source is not None and job.source.in_catalog:
+            table, query = job.source.table, job.source.query
+            found = session.table(table) if table is not None else session.sql(str(query))
+            return found.toDF(*names_read(found.columns, "The table"))
+        if data is None and job.source is not None and job.source.url is not None:
+            raise InputError(
+                "The engine 'spark' does not read a database by its URL. Give Spark a table: "
+                "`source: {table: …}`, or pass session.read.jdbc(…) to discreet.publish."
+            )
+        source = source_of(job, data)
+        if source.resolved_format == "parquet":
+            files_read = ParquetFiles.of([file.path for file in source.files])
+            return files_read or session.read.parquet(*_places(source))
+        if source.is_text:
+            files = _text_files(source)
+            names, _ = dialect(files[0])
+            specs = specs_of_job(job) | specs_of_others(job, names)
+            require_columns(names, specs, str(source.path), files[0])
+            return TextFiles.of(source, files)
+    raise InputError(
+        f"{source.path}: the engine 'spark' reads csv, tsv, parquet and its own tables. Convert it."
+    )
+
+
+def _places(source: Source) -> list[str]:
+    """The URL of a file or a folder, or of each file that a pattern means."""
+    return [file.path.absolute().as_uri() for file in source.files]
+
+
+def as_frame(session: SparkSession, table: Table) -> DataFrame:
+    """The table as a data frame."""
+    if isinstance(table, DataFrame):
+        return table
+    if isinstance(table, TextFiles):
+        return _text_frame(session, table.source)
+    return session.read.parquet(*(place.absolute().as_uri() for place in table.places))
+
+
+def _text_files(source: Source) -> list[Source]:
+    """The file, those that a pattern means, or those of a folder."""
+    if not source.path.is_dir():
+        return source.files
+    files = sorted(p for p in source.path.iterdir() if p.is_file() and p.name[0] not in "._")
+    if not files:
+        raise InputError(f"{source.path}: there is no file in the folder.")
+    kind = source.resolved_format
+    return [source.model_copy(update={"path": path, "format": kind}) for path in files]
+
+
+def _text_frame(session: SparkSession, source: Source) -> DataFrame:
+    """Text files as Spark reads them."""
+    names, delimiter = dialect(_text_files(source)[0])
+    encoding = codecs.lookup(source.encoding).name
+    schema = ", ".join(f"`{name.replace('`', '``')}` string" for name in names)
+    return (
+        session.read.schema(schema)
+        .option("header", source.header)
+        .option("enforceSchema", False)
+        .option("sep", delimiter)
+        .option("quote", source.quote or "\0")
+        .option("escape", source.quote or "\0")
+        .option("encoding", JAVA_NAMES.get(encoding, source.encoding))
+        .option("mode", "FAILFAST")
+        .option("columnPruning", False)  # otherwise Spark ignores superfluous cells
+        .csv(_places(source))
+        .fillna("")  # an empty cell is an empty text; the role decides its meaning
+    )
+
+
+def require_fit(frame: Table, job: Job) -> dict[str, ColumnSpec]:
+    """Return each column's specification, in the table's order; raise unless all are named."""
+    joined = [name for name, attribute in job.attributes.items() if attribute.columns]
+    if joined:
+        raise JobError(
+            [f"attributes.{joined[0]}: Spark does not join 'columns'. Join them in the source."]
+        )
+    specs = specs_of_job(job)
+    require_names(frame.columns, "The table")
+    specs |= specs_of_others(job, frame.columns)
+    require_columns(frame.columns, specs, "the table")
+    foreign = [
+        f"attributes.{name}: the engine 'spark' publishes insensitive cells as they are, without "
+        "`format:` and `decimal:`. Convert them, set `type: text`, or publish with --engine local."
+        for name, spec in specs.items()
+        if spec.role is Role.INSENSITIVE and spec.is_foreign
+    ]
+    if foreign:
+        raise JobError(foreign)
+    return {name: specs[name] for name in frame.columns}
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetFiles:
+    """A table in Parquet files that workers read themselves, without Spark's rows between."""
+
+    places: Sequence[Path]
+    schema: pa.Schema
+    groups: Sequence[tuple[str, int, int]]  # file, number of a row group, and its rows
+
+    @classmethod
+    def of(cls, places: Sequence[Path]) -> ParquetFiles | None:
+        """Files and folders of files; None unless Arrow reads all their columns as Spark does."""
+        try:
+            folders = [sorted(one.iterdir()) if one.is_dir() else [one] for one in places]
+            listed = [path for folder in folders for path in folder]
+            shown = [path for path in listed if path.name[0] not in "._"]
+            files = {str(path.absolute()): pq.ParquetFile(path) for path in shown}
+        except (OSError, pa.ArrowException):
+            return None
+        schemas = [file.schema_arrow.remove_metadata() for file in files.values()]
+        if not schemas or any(
+            own != schemas[0] or not all(map(_plain, own.types)) for own in schemas
+        ):
+            return None
+        groups = [
+            (path, number, file.metadata.row_group(number).num_rows)
+            for path, file in files.items()
+            for number in range(file.num_row_groups)
+        ]
+        return cls(places, schemas[0], groups)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.schema.names)
+
+    def splits(self, rows: int) -> list[Groups]:
+        """Row groups in order, so many together that each split has about so many rows."""
+        found: list[list[tuple[str, int]]] = [[]]
+        held = 0
+        for path, number, size in self.groups:
+            if held >= rows:
+                found.append([])
+                held = 0
+            found[-1].append((path, number))
+            held += size
+        return [*found]
+
+
+Table = DataFrame | ParquetFiles | TextFiles
+
+
+def _plain(kind: pa.DataType) -> bool:
+    is_ = pa.types
+    plain = is_.is_string(kind) or is_.is_large_string(kind) or is_.is_signed_integer(kind)
+    return bool(plain or is_.is_floating(kind) or is_.is_boolean(kind) or is_.is_date32(kind))
+
+
+def types_of(table: Table) -> list[pa.DataType]:
+    """The types of a table's columns as its workers have them."""
+    if isinstance(table, TextFiles):
+        return [pa.string()] * len(table.columns)
+    if isinstance(table, ParquetFiles):
+        return [pa.string() if t == pa.large_string() else t for t in table.schema.types]
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    return [to_arrow_type(field.dataType) for field in table.schema.fields]
+
+
+def ingest_table(
+    session: SparkSession,
+    table: Table,
+    columns: Columns,
+    rows_of_part: int,
+    folder: Path,
+) -> list[Ingested]:
+    """Read a table once, on the workers, and write its splits to a folder."""
+    folder.mkdir()
+    wanted = columns.wanted
+    names = {name: plain for name, plain in plain_names(table.columns).items() if plain in wanted}
+    if isinstance(table, TextFiles):
+        return _ingest_text(session, table, columns, names, rows_of_part, folder)
+    if isinstance(table, DataFrame):
+        return ingest_frame(
+            table.toDF(*plain_names(table.columns).values()).select(*wanted), columns, folder
+        )
+    rows = sum(size for _, _, size in table.groups)
+
+    def kernel(item: tuple[int, Groups]) -> Ingested | None:
+        number, groups = item
+        return ingest(_read_groups(groups, names), number, columns, folder)
+
+    share = min(rows_of_part, -(-rows // session.sparkContext.defaultParallelism))
+    found = on_workers(session, list(enumerate(table.splits(share))), kernel)
+    return [one for one in found if one is not None]
+
+
+def _ingest_text(
+    session: SparkSession,
+    table: TextFiles,
+    columns: Columns,
+    names: Mapping[str, str],
+    rows_of_part: int,
+    folder: Path,
+) -> list[Ingested]:
+    """Read text on the workers; whole files where a cell may go beyond the lines of a task."""
+
+    def kernel(item: tuple[int, FileStretch]) -> tuple[bool, Ingested | InputError | None]:
+        number, stretch = item
+        try:
+            return False, ingest(stretch.tables(names), number, columns, folder)
+        except SplitCellError:
+            return True, None
+        except InputError as error:  # no fault at all if a cell went beyond the lines before
+            return False, error
+
+    splits = table.splits(rows_of_part, session.sparkContext.defaultParallelism)
+    found = on_workers(session, list(enumerate(splits)), kernel)
+    if any(split for split, _ in found):
+        found = on_workers(session, list(enumerate(table.whole())), kernel)
+    read = []
+    for _, one in found:
+        if isinstance(one, InputError):
+            raise one
+        if one is not None:
+            read.append(one)
+    return read
+
+
+def ingest_frame(frame: DataFrame, columns: Columns, folder: Path) -> list[Ingested]:
+    """Write the splits of a data frame with plain names, one a partition."""
+
+    def kernel(tables: Iterator[pa.Table]) -> Ingested | None:
+        from pyspark import TaskContext
+
+        context: Any = TaskContext.get()
+        return ingest(tables, context.partitionId(), columns, folder)
+
+    found = [one for one in each(frame, kernel) if one is not None]
+    return sorted(found, key=lambda one: one.split.number)
+
+
+def _read_groups(groups: Groups, names: Mapping[str, str]) -> Iterator[pa.Table]:
+    """Read row groups, some rows at a time, with the columns that get a plain name."""
+    for path, number in groups:
+        file = pq.ParquetFile(path)
+        for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[number], columns=list(names)):
+            table = pa.Table.from_batches([batch]).select(list(names))
+            yield table.rename_columns(list(names.values()))
+
+
+def dictionaries(
+    splits: Sequence[SourceSplit],
+    specs: Mapping[str, ColumnSpec],
+    types: Mapping[str, pa.DataType],
+    missing: Sequence[str],
+    limit: int,
+) -> tuple[CodedTable, dict[str, Lookup]]:
+    """The table of dictionaries, an entry a value with its count, and the lookup of each column."""
+    if not splits:
+        raise InputError("The table has columns but no rows. Nothing can be published.")
+    places = plain_names(specs)
+    counted: dict[str, pl.DataFrame] = {}
+    large = []
+    for name in coded_columns(specs):
+        own = pl.col("c") == places[name]
+        total, number = summed((values_of(s).filter(own).drop("c") for s in splits), limit)
+        if total is None:
+            large.append(f"'{name}' (at least {number:,})")
+        else:
+            counted[name] = total.sort("v")
+    if large:
+        raise InputError(
+            f"Columns with more than {limit:,} distinct values do not fit the driver: "
+            f"{', '.join(large)}. "
+            "Give them the role 'insensitive' or 'drop', make them coarser, or raise "
+            f"{COLLECTED} where the driver has the memory."
+        )
+    columns: dict[str, Column] = {}
+    lookups: dict[str, Lookup] = {}
+    for name, spec in specs.items():
+        if not spec.role.published:
+            continue
+        if spec.role is Role.INSENSITIVE:
+            empty = pl.Series(name, pl.from_arrow(pa.array([], types[name])))
+            columns[name] = _dictionary(name, spec, empty, missing).column(
+                name, spec, np.zeros(0, np.int32)
+            )
+            continue
+        text = counted[name]["v"].to_arrow().cast(pa.string())
+        raw = pl.Series(name, pl.from_arrow(text.cast(types[name])))
+        dictionary = _dictionary(name, spec, raw, missing)
+        codes = np.arange(len(dictionary.text), dtype=np.int32)
+        weights = np.bincount(dictionary.code_of_raw, counted[name][COUNT].to_numpy(), len(codes))
+        column = dictionary.column(name, spec, codes)
+        columns[name] = replace(column, weights=weights.astype(np.int64))
+        lookups[places[name]] = text, dictionary.code_of_raw
+    left_out = tuple(name for name, spec in specs.items() if not spec.role.published)
+    return CodedTable(columns, sum(split.rows for split in splits), left_out), lookups
+
+
+def _dictionary(name: str, spec: ColumnSpec, raw: pl.Series, missing: Sequence[str]) -> Dictionary:
+    return sort_dictionary(name, spec, raw, missing, lambda _: "The table")
+
+
+def unchanged_of(
+    session: SparkSession, found: Sequence[Ingested], names: Mapping[str, str], targets: int
+) -> dict[str, tuple[Column, int]]:
+    """Return some counted values of each unchanged column, and how many units are unique by it.
+
+    Units are rows, or persons where these keep several rows. ``names`` are those of the columns by
+    plain name. Tasks counted the values in their splits.
+    """
+    if not names:
+        return {}
+    shared = session.sparkContext.broadcast([one.identifiers for one in found])
+    share = -(-VALUES_LOOKED_AT // targets)
+
+    def count(item: tuple[str, int]) -> tuple[int, list[int], list[str], list[int]]:
+        place, target = item
+        values = received((files[place] for files in shared.value), [target])
+        if values is None:
+            return 0, [], [], []
+        counted = values.group_by("v").agg(pl.col(COUNT).sum(), pl.col(HOLDER).first()).sort("v")
+        looked_at = counted.gather_every(max(len(counted) // share, 1)).head(share)
+        holders = counted.filter(pl.col(COUNT) == 1)[HOLDER]
+        persons = holders.drop_nulls().unique().to_list()
+        return len(holders), persons, looked_at["v"].to_list(), looked_at[COUNT].to_list()
+
+    items = [(place, target) for place in names for target in range(targets)]
+    counted = on_workers(session, items, count)
+    unchanged = {}
+    for number, (_, name) in enumerate(names.items()):
+        parts = counted[number * targets : (number + 1) * targets]
+        values = dict(zip((v for p in parts for v in p[2]), (n for p in parts for n in p[3]),
+                          strict=True))  # fmt: skip
+        spec = ColumnSpec(Role.INSENSITIVE)
+        column = code_series(pl.Series(name, list(values), dtype=pl.String), spec, (), "The table")
+        kind = suggest_type(column)
+        if kind is not ValueType.TEXT:
+            column = code_series(column.text, replace(spec, type=kind), (), "The table")
+        texts = column.text.to_list()
+        weights = np.array([values.get(str(text), 0) for text in texts], np.int64)
+        persons = {person for p in parts for person in p[1]}
+        unique = len(persons) or sum(p[0] for p in parts)
+        unchanged[name] = replace(column, name=name, weights=weights), unique
+    return unchanged
+
+
+def uses_of(
+    session: SparkSession, found: Sequence[Ingested], identifiers: Sequence[str], targets: int
+) -> dict[str, Uses]:
+    """Count the uses of each identifier's values, which tasks counted in their splits."""
+    if not identifiers:
+        return {}
+    shared = session.sparkContext.broadcast([one.identifiers for one in found])
+
+    def count(item: tuple[str, int]) -> tuple[int, int, int]:
+        place, target = item
+        values = received((files[place] for files in shared.value), [target])
+        if values is None:
+            return 0, 0, 0
+        counts = values.group_by("v").agg(pl.col(COUNT).sum())[COUNT]
+        return int(counts.sum()), len(counts), int(str(counts.max()))
+
+    items = [(place, target) for place in identifiers for target in range(targets)]
+    counted = on_workers(session, items, count)
+    uses = {}
+    for number, name in enumerate(identifiers):
+        rows, values, most = zip(*counted[number * targets : (number + 1) * targets], strict=True)
+        uses[name] = Uses(sum(rows), sum(values), max(most))
+    return uses

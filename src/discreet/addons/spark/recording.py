@@ -1,0 +1,113 @@
+"""What a ledger records of a release that was formed in parts: the group of every row.
+
+Each part stages its rows with the number of their group and the codes of their sensitive values;
+groups get the numbers of the release. Classes of a generalized release have no published number:
+parts that publish the same cells publish one class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from discreet.addons.spark.numbering import Numbering
+from discreet.methods.base import Generalized, Outcome, Task
+from discreet.pipeline.record import published_groups
+from discreet.table.coded_table import Column
+from discreet.table.kernels.lists import distinct_values
+from discreet.table.published import PublishedTable
+from discreet.typing import Codes, Ints
+
+PLACE, OWN_GROUP = "row", "group"  # columns of a staged record beside the sensitive ones, s0, s1, …
+
+
+@dataclass(frozen=True)
+class StagedRecord:
+    """The published rows of a part, in files of their own."""
+
+    part: int
+    path: str
+    classes: str | None  # the published cells of each class, where groups have no number
+
+
+def stage_record(
+    outcome: Outcome,
+    published: Mapping[str, PublishedTable],
+    task: Task,
+    row: Ints,
+    part: int,
+    path: Path,
+) -> StagedRecord:
+    """Stage the group of every published row; ``row`` is its number in the table."""
+    group, _ = published_groups(outcome, published)
+    kept = group >= 0
+    codes = {f"s{n}": column.codes[kept] for n, column in enumerate(task.table.sensitive)}
+    pl.DataFrame({PLACE: row[kept], OWN_GROUP: group[kept], **codes}).write_ipc(path)
+    if not isinstance(outcome, Generalized):
+        return StagedRecord(part, str(path), None)
+    classes = path.with_suffix(".classes")
+    present = distinct_values(group[kept])
+    cells = {
+        f"c{n}": pl.Series(column.labels, dtype=pl.String).gather(column.cell_of_class[present])
+        for n, column in enumerate(outcome.cells.values())
+    }
+    pl.DataFrame({OWN_GROUP: present, **cells}).write_ipc(classes)
+    return StagedRecord(part, str(path), str(classes))
+
+
+def recorded_groups(
+    records: Sequence[StagedRecord],
+    numbering: Numbering,
+    rows: int,
+    first_row: Mapping[int, int],
+    rows_of_split: int,
+    sensitive: Sequence[Column],
+) -> tuple[Codes, list[Column]]:
+    """The group of every row of the table, −1 if it is not published, and its sensitive values.
+
+    ``first_row`` says how many rows come before each split, whose rows are numbered from its own
+    number times ``rows_of_split`` on.
+    """
+    group = np.full(rows, -1, np.int32)
+    codes = [np.zeros(rows, np.int32) for _ in sensitive]
+    number_of_class = _numbers_of_classes(records)
+    for place, record in enumerate(records):
+        own = pl.read_ipc(record.path)
+        row = own[PLACE].to_numpy()
+        split, offset = row // rows_of_split, row % rows_of_split
+        begin = np.zeros(int(split.max(initial=0)) + 1, np.int64)
+        for number in np.unique(split):
+            begin[number] = first_row[int(number)]
+        at = begin[split] + offset
+        inside = own[OWN_GROUP].to_numpy().astype(np.int64)
+        known = number_of_class.get(place)
+        group[at] = numbering.number(record.part, inside) - 1 if known is None else known[inside]
+        for n, column in enumerate(codes):
+            column[at] = own[f"s{n}"].to_numpy()
+    found = zip(sensitive, codes, strict=True)
+    return group, [replace(column, codes=own, weights=None) for column, own in found]
+
+
+def _numbers_of_classes(records: Sequence[StagedRecord]) -> dict[int, Ints]:
+    """By record: the number of each of its classes, the same for classes with the same cells."""
+    frames = [
+        pl.read_ipc(record.classes).with_columns(pl.lit(place).alias("record"))
+        for place, record in enumerate(records)
+        if record.classes is not None
+    ]
+    if not frames:
+        return {}
+    whole = pl.concat(frames)
+    cells = [name for name in whole.columns if name not in (OWN_GROUP, "record")]
+    shown = whole.select(pl.struct(cells).rank("dense") - 1) if cells else whole.select(pl.lit(0))
+    whole = whole.with_columns(shown.to_series().alias("number").cast(pl.Int64))
+    found = {}
+    for (place,), own in whole.group_by("record"):
+        numbers = np.zeros(int(str(own[OWN_GROUP].max())) + 1, np.int64)
+        numbers[own[OWN_GROUP].to_numpy()] = own["number"].to_numpy()
+        found[int(str(place))] = numbers
+    return found

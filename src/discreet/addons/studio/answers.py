@@ -1,0 +1,170 @@
+"""From a request to an answer: JSON in, JSON out, and errors as messages that contain no cells."""
+
+from __future__ import annotations
+
+import json
+import math
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from discreet import DiscreetError, InfeasibleError, JobError, PromiseError, RiskError
+
+LANGUAGES = ("en", "de", "tr")
+LARGEST_BODY = 16 * 2**20  # bytes of JSON
+
+
+class RefusedError(Exception):
+    """A request that is refused with a status and a message."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request without what a server needs: parts of its path, its query, and its JSON."""
+
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    given: Mapping[str, Any]
+    language: str = "en"  # of the page, in which reports are written
+
+    def text(self, key: str) -> str:
+        """Return a text that must be given."""
+        found = self.given.get(key)
+        if not isinstance(found, str) or not found:
+            raise RefusedError(422, f"'{key}' is missing.")
+        return found
+
+    def mapping(self, key: str) -> dict[str, Any]:
+        """Return an object that must be given."""
+        found = self.given.get(key)
+        if not isinstance(found, dict):
+            raise RefusedError(422, f"'{key}' must be an object.")
+        return found
+
+    def texts(self, key: str) -> list[str]:
+        """Return a list of texts; empty if it is not given."""
+        found = self.given.get(key) or []
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            raise RefusedError(422, f"'{key}' must be a list of names.")
+        return found
+
+    def number(self, key: str) -> float | None:
+        """Return a number; None if it is not given."""
+        found = self.given.get(key)
+        if found is None:
+            return None
+        if isinstance(found, bool) or not isinstance(found, int | float) or found < 0:
+            raise RefusedError(422, f"'{key}' must be a number that is not negative.")
+        return float(found)
+
+
+def language_of(accepted: str) -> str:
+    """Return the first language of an Accept-Language header that pages exist in, else English."""
+    wanted = [one.strip()[:2].lower() for one in accepted.split(",")]
+    return next((one for one in wanted if one in LANGUAGES), LANGUAGES[0])
+
+
+Handler = Callable[[Asked], Any]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def endpoint(handler: Handler) -> Endpoint:
+    """Answer requests by a function that returns plain data or a response; it may take long."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            given = await read_json(request) if request.method == "POST" else {}
+            language = language_of(request.headers.get("accept-language", ""))
+            question = Asked(request.path_params, request.query_params, given, language)
+            found = await run_in_threadpool(handler, question)
+        except Exception as error:
+            return failure(error)
+        return found if isinstance(found, Response) else as_json(found)
+
+    return answer
+
+
+async def read_json(request: Request) -> Mapping[str, Any]:
+    """Read the object that a request carries; nothing stands for an empty one."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LARGEST_BODY:
+            raise RefusedError(413, f"The request has more than {LARGEST_BODY:,} bytes.")
+    if not body:
+        return {}
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        raise RefusedError(400, "The request is not valid JSON.") from None
+    if not isinstance(found, dict):
+        raise RefusedError(400, "The request must be a JSON object.")
+    return found
+
+
+def as_json(data: Any, status: int = 200) -> Response:
+    """Return plain data as an answer; a number that JSON lacks is null."""
+    try:
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain)
+    except ValueError:
+        text = json.dumps(_finite(data), ensure_ascii=False, default=_plain)
+    return Response(text.encode(), status, media_type="application/json")
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def failure(error: Exception) -> Response:
+    """Return an error as an answer."""
+    status, said = described(error)
+    return as_json(said, status)
+
+
+def described(error: BaseException) -> tuple[int, dict[str, Any]]:
+    """Return the status of an error and its message, which repeats no text of a library."""
+    if isinstance(error, RefusedError):
+        return error.status, {"error": str(error), "kind": "input"}
+    if isinstance(error, DiscreetError):
+        said: dict[str, Any] = {"error": str(error), "kind": "input"}
+        if isinstance(error, JobError):
+            said |= {"kind": "job", "problems": list(error.problems)}
+        if isinstance(error, PromiseError):
+            said["kind"] = "promise"
+        if isinstance(error, RiskError):
+            said |= {"kind": "risk", "verdict": error.verdict.to_dict()}
+        if isinstance(error, InfeasibleError):
+            said |= {"kind": "infeasible", "failures": list(error.failures)}
+        return 422, said
+    if isinstance(error, MemoryError):
+        return 507, {"error": "Out of memory. Use a machine with more memory.", "kind": "input"}
+    if isinstance(error, ClientDisconnect):
+        return 400, {"error": "The browser ended the request.", "kind": "input"}
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return 422, {"error": f"{place}{error.strerror or 'cannot be read'}.", "kind": "input"}
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else "unknown"
+    return 500, {
+        "error": f"Internal error: {type(error).__name__} in {where}. Please report it. Nothing "
+        "was published.",
+        "kind": "defect",
+    }

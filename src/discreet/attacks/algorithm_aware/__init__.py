@@ -1,1 +1,0 @@
-"""Attackers who know how the method forms groups and cells."""

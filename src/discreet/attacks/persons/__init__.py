@@ -1,1 +1,0 @@
-"""Attacks on persons with several published rows."""

@@ -1,1 +1,0 @@
-"""Engines for tables that do not fit on one machine."""

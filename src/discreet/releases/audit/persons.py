@@ -1,0 +1,522 @@
+"""Guarantees about persons with several published rows.
+
+Under ``link: pseudonym`` the files say which rows belong to the same person, and prove the
+guarantees; as an attacker sees the number of a person's rows too, a class consists of persons with
+equal cells and equally many rows. So it does where quasi-identifiers are exact. Without that link
+only the publisher, who knows the source row behind each published row, can derive the guarantees:
+when the release is made, and later with the original and the private file beside the release, which
+keeps the source rows.
+
+The persons of every class counted from published rows, apart from the code of the methods.
+
+A method judges persons by ``table.person_counts``. What the audit believes is counted here anew,
+from the pairs of rows and persons: by groups of Polars, and by a matching of its own for the values
+that different persons can supply. An error in one of the two makes them differ, and the release
+fails.
+
+Guarantees about the labels that the terms of persons with several rows link to.
+
+A label must fit all terms of a person, in whichever rows they are. The rows by themselves were
+judged like those of any release; here the terms of each person are joined, and both must hold.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.hierarchies.cells import SUPPRESSED
+from discreet.knowledge.table import Knowledge
+from discreet.methods.base import Method, Task
+from discreet.regular_files import MOST_PRIVATE_BYTES, read_text
+from discreet.releases.audit.linked_labels import linked_domains
+from discreet.releases.audit.row_order import beyond_chance
+from discreet.releases.audit.shards import domains_of
+from discreet.releases.kinds.base import tables_of_rows
+from discreet.releases.manifest import Manifest, Promise
+from discreet.releases.registry import kind_of
+from discreet.requirements.base import Domains, Requirement, Verdict
+from discreet.statements import Statement
+from discreet.table.classes import Classes
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, count_classes
+from discreet.table.person_counts import WEIGHT, PersonBasis
+from discreet.table.persons import Persons, Scope
+from discreet.table.published import GROUP, PERSON
+from discreet.table.roles import Role
+from discreet.typing import Bools, Ints
+
+NOT_IN_THE_FILES = Statement("unproved.persons")
+CLASS, OF, VALUE, TIMES, WHOLE = "class", "person", "value", "times", "whole"
+BETWEEN = "\x1f"  # terms of a person, where each cell of the column has one
+
+
+def packed_rows(source_rows: NDArray[np.int32]) -> str:
+    """The source row of each published row as text, for the private file."""
+    return base64.b64encode(zlib.compress(source_rows.astype("<i4").tobytes(), 1)).decode()
+
+
+def unpacked_rows(text: str, rows: int) -> NDArray[np.int32] | None:
+    """Read the source rows back; None where the text is damaged."""
+    try:
+        found = np.frombuffer(zlib.decompress(base64.b64decode(text)), "<i4").astype(np.int32)
+    except (ValueError, TypeError, zlib.error):
+        return None
+    return found if len(found) == rows else None
+
+
+def source_rows_beside(folder: Path) -> dict[str, NDArray[np.int32]] | None:
+    """The source row of each published row, if the private file is beside the release."""
+    place = folder.resolve().with_name(f"{folder.resolve().name}.private.json")
+    try:
+        packed = dict(json.loads(read_text(place, most=MOST_PRIVATE_BYTES))["source_rows"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    entries = Manifest.load(folder).tables
+    found = {
+        name: unpacked_rows(text, entries[name].rows)
+        for name, text in packed.items()
+        if name in entries
+    }
+    known = {name: rows for name, rows in found.items() if rows is not None}
+    return known if known.keys() == entries.keys() else None
+
+
+@dataclass(frozen=True, eq=False)
+class TablePersons:
+    """The person of each row of a published table."""
+
+    number: Ints  # (rows,)
+    of_class: Ints  # (rows,) the class in which an attacker sees the person
+    sensitive: Sequence[Column]  # (rows,) the values, under the codes of ``domains``
+    domains: Domains
+
+
+SourceRows = Mapping[str, NDArray[np.int32]]
+
+
+def _rows_of_source(
+    table: CodedTable, persons: Persons, rows: NDArray[np.int32]
+) -> NDArray[np.int32] | None:
+    """The source rows of a table; None for those of another source."""
+    known = len(persons.number)
+    return rows if len(rows) == table.rows and ((rows >= 0) & (rows < known)).all() else None
+
+
+def persons_of_tables(
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    original: Task | None,
+    source_rows: SourceRows | None,
+) -> dict[str, TablePersons] | None:
+    """The persons of the rows of each table; None where only the publisher has them."""
+    kind = kind_of(manifest.kind)
+    names = tables_of_rows(kind, manifest)
+    domains = domains_of(tables, manifest)
+    if manifest.keeping.numbered:
+        return {name: _numbered(tables[name], domains) for name in names}
+    if original is None or original.kept is None or source_rows is None:
+        return None
+    found = {}
+    for name in names:
+        rows = _rows_of_source(tables[name], original.kept, source_rows[name])
+        if rows is None:
+            return None
+        table = tables[name]
+        number, classes = original.kept.number[rows], table.classes.class_of_row.astype(np.int64)
+        values: Sequence[Column] = table.sensitive
+        own: Domains = domains
+        if kind.numbers_groups:  # the values are in another table, without a link to rows
+            classes = table[GROUP].codes.astype(np.int64)
+            values = [column.take(rows) for column in original.table.sensitive]
+            own = original.domains
+        if not kind.makes_alike:
+            classes = _by_number_of_rows(classes, number)
+        found[name] = TablePersons(number, classes, values, own)
+    return found
+
+
+def _numbered(table: CodedTable, domains: Domains) -> TablePersons:
+    """The persons by their numbers; those of a class have equally many rows with equal cells."""
+    number = table[PERSON].codes.astype(np.int64)
+    of_class = _by_number_of_rows(table.classes.class_of_row.astype(np.int64), number)
+    return TablePersons(number, of_class, table.sensitive, domains)
+
+
+def _by_number_of_rows(of_class: Ints, number: Ints) -> Ints:
+    """(rows,) The classes, those apart whose persons have different numbers of rows."""
+    rows = np.bincount(number)[number]
+    _, seen = np.unique(of_class * (len(number) + 1) + rows, return_inverse=True)
+    return np.asarray(seen, np.int64)
+
+
+def promise_on_persons(requirement: Requirement, persons: Mapping[str, TablePersons]) -> Promise:
+    """Derive a guarantee about the persons of every class, in each table that it covers."""
+    verdicts = []
+    for own in persons.values():
+        names = {column.name for column in own.sensitive}
+        part = requirement if len(persons) == 1 else requirement.within(names)
+        if part is not None:
+            found = judge_persons(part, own.of_class, own.number, own.sensitive, own.domains)
+            verdicts.append(found)
+    _, smaller_is_better = requirement.figure
+    verdict = Verdict.worst(verdicts, smaller_is_better=smaller_is_better)
+    return Promise.of(requirement, verdict)
+
+
+def number_form_problems(manifest: Manifest) -> list[str]:
+    """Return where tables lack the numbers of persons, or have some that nothing is said of."""
+    named = [name for name, entry in manifest.tables.items() if PERSON in _made(entry.columns)]
+    if not manifest.keeping.numbered:
+        return [f"'{name}' numbers persons, and the manifest says nothing of it" for name in named]
+    wanted = tables_of_rows(kind_of(manifest.kind), manifest)
+    return [f"'{name}' lacks its column '{PERSON}'" for name in wanted if name not in named]
+
+
+def _made(columns: Mapping[str, Role]) -> list[str]:
+    return [name for name, role in columns.items() if role is Role.STRUCTURE]
+
+
+def person_problems(
+    tables: Mapping[str, CodedTable], manifest: Manifest, persons: Mapping[str, TablePersons]
+) -> list[str]:
+    """Return what the rows of persons show that the manifest excludes."""
+    problems = []
+    keeping = manifest.keeping
+    for name, own in persons.items():
+        table = tables[name]
+        if keeping.scope is Scope.PERSONS:
+            pairs = pl.DataFrame({"person": own.number, "class": own.of_class})
+            groups = pairs.group_by("person").agg(pl.col("class").n_unique())
+            scattered = int((groups["class"] > 1).sum())
+            if scattered:
+                problems.append(f"rows of {scattered} persons are in several groups of '{name}'")
+        if keeping.numbered:
+            problems += _number_problems(table, name)
+        most = int(np.bincount(own.number).max(initial=0))
+        if keeping.at_most is not None and most > keeping.at_most:
+            problems.append(
+                f"a person has {most} rows in '{name}'; the manifest allows {keeping.at_most}"
+            )
+    return problems
+
+
+def _number_problems(table: CodedTable, name: str) -> list[str]:
+    """Return where persons are not numbered from 1 to their number: others could carry values."""
+    text = table[PERSON].text
+    plain = set(text.to_list()) == {str(n) for n in range(1, len(text) + 1)}
+    return [] if plain else [f"the persons of '{name}' are not numbered from 1 to {len(text)}"]
+
+
+def changed_persons(
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    original: Task,
+    source_rows: SourceRows | None,
+) -> list[str]:
+    """Return where the numbers of persons are not those of the original's persons."""
+    if original.kept is None or not manifest.keeping.numbered:
+        return []
+    problems = []
+    for name in tables_of_rows(kind_of(manifest.kind), manifest):
+        number = tables[name][PERSON]
+        rows_of = np.sort(original.kept.rows_of)[::-1]
+        seen = np.sort(number.counts)[::-1]
+        if len(seen) > len(rows_of) or (seen > rows_of[: len(seen)]).any():
+            problems.append(f"'{name}' numbers more persons, or more rows of one, than there are")
+        elif source_rows is not None and len(source_rows[name]) == tables[name].rows:
+            own = original.kept.number[np.clip(source_rows[name], 0, original.table.rows - 1)]
+            pairs = np.unique(np.stack([number.codes.astype(np.int64), own]), axis=1)
+            sides = [len(np.unique(side)) for side in pairs]
+            if pairs.shape[1] != sides[0] or pairs.shape[1] != sides[1]:
+                problems.append(f"the numbers of '{name}' are not one for each person")
+            problems += _in_source_order(number.text.cast(pl.Int64).to_numpy(), pairs, name)
+    return problems
+
+
+def _in_source_order(number: Ints, pairs: NDArray[np.int64], name: str) -> list[str]:
+    """Return whether persons are numbered in the order of the original, more than by chance."""
+    place = np.unique(pairs[1], return_inverse=True)[1]
+    agreeing = int((number[pairs[0]] - 1 == place).sum())
+    said = f"the numbers of persons in '{name}' are related to the order of the original"
+    return [said] if beyond_chance(agreeing, np.ones(len(place), np.int64)) else []
+
+
+def suppressed_persons(
+    persons: Mapping[str, TablePersons], manifest: Manifest, original: Task, method: Method
+) -> list[str]:
+    """Return where more persons are missing than the job allows, or some rows of a person."""
+    if original.kept is None or manifest.keeping.scope is Scope.ROWS:
+        return []
+    problems = []
+    most = method.most_suppressed(original.kept.count)
+    for name, own in persons.items():
+        shown, rows = np.unique(own.number, return_counts=True)
+        gone = original.kept.count - len(shown)
+        if most is not None and gone > most:
+            problems.append(f"{gone} persons are missing in '{name}'; the job allows {most}")
+        if not manifest.keeping.numbered and (rows != original.kept.rows_of[shown]).any():
+            problems.append(f"some rows of a person are in '{name}', and others are suppressed")
+    return problems
+
+
+def judge_persons(
+    requirement: Requirement,
+    of_class: NDArray[np.integer],  # (rows,) from 0 without gaps
+    person: NDArray[np.integer],  # (rows,)
+    sensitive: Sequence[Column],
+    domains: Domains,
+) -> Verdict:
+    """Judge a requirement on the persons of every class."""
+    basis = requirement.person_basis
+    if basis is None:
+        raise ValueError(f"{requirement.name} cannot be judged on persons")
+    counts = tally_persons(of_class, person, sensitive, basis)
+    if requirement.needs_refined_counts:
+        refined = {c.name: _known(of_class, person, sensitive, c, basis) for c in sensitive}
+        counts = replace(counts, refined=refined)
+    return requirement.full_check(counts, domains)
+
+
+def tally_persons(
+    of_class: NDArray[np.integer],
+    person: NDArray[np.integer],
+    sensitive: Sequence[Column],
+    basis: PersonBasis,
+) -> ClassCounts:
+    """Count the persons of every class, and their values on one basis."""
+    pairs = pl.DataFrame({CLASS: of_class.astype(np.int64), OF: person.astype(np.int64)})
+    persons = pairs.unique().group_by(CLASS).len("size").sort(CLASS)
+    size = persons["size"].to_numpy().astype(np.int64)
+    if basis is PersonBasis.PERSONS:
+        return ClassCounts(size, {})
+    whole, scale = pairs, 1
+    if basis is PersonBasis.MASS:
+        whole = pairs.group_by(CLASS, OF).len(WHOLE).cast(pl.Int64)
+        scale = _scale(whole[WHOLE])
+    values = {}
+    for column in sensitive:
+        rows = pairs.with_columns(pl.Series(VALUE, column.codes.astype(np.int64)))
+        touched = rows.group_by(CLASS, OF, VALUE).len(TIMES).cast(pl.Int64)
+        if basis is PersonBasis.MASS:
+            found = _mass(touched.join(whole, on=[CLASS, OF]), scale)
+        elif basis is PersonBasis.TOUCHED:
+            found = touched.group_by(CLASS, VALUE).len("count")
+        else:
+            found = _matched(touched)
+        values[column.name] = _counts(found, len(size), column.cardinality)
+    if basis is PersonBasis.MASS and int(size.sum()) > pairs[OF].n_unique():
+        # some persons are in several classes; in the table that classes are compared with, each
+        # weighs 1
+        whole_table = np.zeros(len(person), np.int64)
+        table = tally_persons(whole_table, person, sensitive, basis).values
+        values = {name: replace(own, reference=table[name].total) for name, own in values.items()}
+    return ClassCounts(size * scale, values)
+
+
+def _known(
+    of_class: NDArray[np.integer],
+    person: NDArray[np.integer],
+    sensitive: Sequence[Column],
+    target: Column,
+    basis: PersonBasis,
+) -> RefinedCounts:
+    """Count all rows of the persons who have the same other values in some row of a class."""
+    others = {f"known {n}": c.codes for n, c in enumerate(sensitive) if c is not target}
+    rows = pl.DataFrame({CLASS: of_class.astype(np.int64), OF: person.astype(np.int64), **others})
+    having = rows.unique()
+    known = having.select(CLASS, *others).unique().sort(CLASS, *others).with_row_index("refined")
+    who = having.join(known, on=[CLASS, *others]).select("refined", CLASS, OF)
+    own = rows.select(CLASS, OF, pl.Series(VALUE, target.codes))
+    every = who.join(own, on=[CLASS, OF])
+    column = replace(target, codes=every[VALUE].to_numpy())
+    found = tally_persons(every["refined"].to_numpy(), every[OF].to_numpy(), [column], basis)
+    of_refined = known[CLASS].to_numpy().astype(np.int32)
+    return RefinedCounts(found.values[target.name], found.size, of_refined)
+
+
+def _scale(rows: pl.Series) -> int:
+    """The weight of a person: a multiple of every number of rows, or as large as a float holds."""
+    return min(math.lcm(*rows.unique().to_list()), max(WEIGHT // max(int(rows.sum()), 1), 1))
+
+
+def _mass(touched: pl.DataFrame, scale: int) -> pl.DataFrame:
+    """The weight of each value: every person has the same, spread over their rows of the class.
+
+    Shares that are no whole number are rounded so that those of a person add up: each is the
+    difference of two rounded sums.
+    """
+    upto = pl.col(TIMES).cum_sum().over([CLASS, OF])
+    ends = touched.sort(CLASS, OF, VALUE).with_columns(upto.alias("upto"))
+    before = pl.col("upto") - pl.col(TIMES)
+    share = (pl.col("upto") * scale) // pl.col(WHOLE) - (before * scale) // pl.col(WHOLE)
+    return ends.group_by(CLASS, VALUE).agg(share.sum().alias("count")).filter(pl.col("count") > 0)
+
+
+def _matched(touched: pl.DataFrame) -> pl.DataFrame:
+    """Once each value that a greatest matching gives to a person of its own.
+
+    No class can supply more values than it has, or persons. Where that bound is least lies the
+    worst class, so a class that reaches it by simple choices decides nothing; the others are
+    matched exactly. The worst figure, and whether all classes reach a given one, are exact.
+    """
+    box, owner = (_pair_numbers(touched[CLASS], touched[side]) for side in (VALUE, OF))
+    edges = touched.select(CLASS, VALUE, pl.Series("box", box), pl.Series("owner", owner))
+    given = _greedy(box, owner)
+    nodes = edges.select(CLASS, VALUE, "box").unique().sort("box")
+    of_class = nodes[CLASS].to_numpy()
+    classes = int(of_class.max()) + 1 if len(of_class) else 0
+    owners = edges.select(CLASS, "owner").unique()[CLASS].to_numpy()
+    most = np.minimum(
+        np.bincount(of_class, minlength=classes), np.bincount(owners, minlength=classes)
+    )
+    open_ = np.bincount(of_class, given, classes) < (most.min() if classes else 0)
+    unsure = pl.Series(open_)[edges[CLASS]] if classes else pl.Series([], dtype=pl.Boolean)
+    sets = edges.filter(unsure).group_by(CLASS, "box").agg(pl.col("owner").sort())
+    by_class: dict[int, dict[int, list[int]]] = {}
+    for number, value, holders in sets.iter_rows():
+        by_class.setdefault(number, {})[value] = holders
+    for owners_of in by_class.values():
+        given[list(owners_of)] = False
+        given[supplied_values(owners_of)] = True
+    found = nodes.filter(pl.Series(given)).select(CLASS, VALUE)
+    return found.with_columns(pl.lit(1, pl.Int64).alias("count"))
+
+
+def _pair_numbers(of_class: pl.Series, member: pl.Series) -> Ints:
+    """Number the pairs of classes and members from 0 without a gap."""
+    most = int(member.to_numpy().max(initial=0)) + 1
+    return np.unique(of_class.to_numpy() * most + member.to_numpy(), return_inverse=True)[1]
+
+
+def _greedy(box: Ints, owner: Ints) -> Bools:
+    """Which values find an owner if all choose at once, and those in the way choose again."""
+    given = np.zeros(int(box.max(initial=-1)) + 1, bool)
+    taken = np.zeros(int(owner.max(initial=-1)) + 1, bool)
+    order = np.lexsort((np.bincount(box)[box], owner)) if len(box) else np.zeros(0, np.int64)
+    box, owner = box[order], owner[order]  # each owner's rarest value first
+    while len(box):
+        wish = np.unique(owner, return_index=True)[1]
+        chosen = wish[np.unique(box[wish], return_index=True)[1]]
+        given[box[chosen]] = True
+        taken[owner[chosen]] = True
+        free = ~given[box] & ~taken[owner]
+        box, owner = box[free], owner[free]
+    return given
+
+
+def supplied_values(owners_of: Mapping[int, Sequence[int]]) -> list[int]:
+    """The values that different persons can supply, one each, as many as possible.
+
+    A value with at least as many owners as there are values always finds one at last, so only the
+    others are matched, each by a path that gives earlier values other owners.
+    """
+    every = len(owners_of)
+    rare = {value: owners for value, owners in owners_of.items() if len(owners) < every}
+    value_of: dict[int, int] = {}  # by person
+    for value in sorted(rare, key=lambda value: len(rare[value])):
+        _give_owner(value, rare, value_of)
+    return [value for value in owners_of if value not in rare] + list(value_of.values())
+
+
+def _give_owner(
+    value: int, owners_of: Mapping[int, Sequence[int]], value_of: dict[int, int]
+) -> None:
+    """Find an owner by breadth first; the owners on the way each pass their value on."""
+    came_from: dict[int, int] = {}  # by person: the value that asks
+    waiting = [value]
+    for asking in waiting:
+        for owner in owners_of[asking]:
+            if owner in came_from:
+                continue
+            came_from[owner] = asking
+            if owner in value_of:
+                waiting.append(value_of[owner])
+                continue
+            holder = {given: person for person, given in value_of.items()}
+            free: int | None = owner
+            while free is not None:
+                asked = came_from[free]
+                value_of[free], free = asked, holder.get(asked)
+            return
+
+
+def _counts(found: pl.DataFrame, classes: int, cardinality: int) -> ValueCounts:
+    """Sparse counts, class by class."""
+    found = found.sort(CLASS, VALUE)
+    of_class: Ints = found[CLASS].to_numpy()
+    start = np.searchsorted(of_class, np.arange(classes + 1)).astype(np.int64)
+    value = found[VALUE].to_numpy().astype(np.int32)
+    return ValueCounts(start, value, found["count"].to_numpy().astype(np.int64), cardinality)
+
+
+def promise_on_terms(
+    of_rows: Promise,
+    table: CodedTable,
+    person: Ints,  # (rows,)
+    of_class: Ints,  # (rows,)
+    manifest: Manifest,
+    original: Task | None,
+    knowledge: Mapping[str, Knowledge],
+) -> Promise:
+    """Derive a guarantee about the joined terms of persons, beside the one about rows."""
+    numbers, first, place = np.unique(person, return_index=True, return_inverse=True)
+    columns = {c.name: _joined(c, place, len(numbers)) for c in table.quasi_sensitive}
+    joined = CodedTable(columns, len(numbers))
+    domains = linked_domains({"persons": joined}, manifest, original, knowledge)
+    classes = Classes.of_numbers(of_class[first].astype(np.int32))
+    counts = count_classes(classes, [], quasi_sensitive=list(columns.values()))
+    requirement = of_rows.to_requirement()
+    found = Promise.of(requirement, requirement.full_check(counts, domains))
+    return found.model_copy(
+        update={
+            "holds": found.holds and of_rows.holds,
+            "achieved": _worse(found.achieved, of_rows.achieved, requirement.smaller_is_better),
+            "by_attribute": _worse(
+                found.by_attribute, of_rows.by_attribute, requirement.smaller_is_better
+            ),
+        }
+    )
+
+
+def _worse(
+    some: Mapping[str, float | None], others: Mapping[str, float | None], smaller_is_better: bool
+) -> dict[str, float | None]:
+    """The worse of two figures of each name; None is unbounded."""
+    pick = max if smaller_is_better else min
+    worse: dict[str, float | None] = {}
+    for name in dict.fromkeys([*some, *others]):
+        found = [side[name] for side in (some, others) if name in side]
+        known = [figure for figure in found if figure is not None]
+        worse[name] = None if len(known) < len(found) else pick(known)
+    return worse
+
+
+def _joined(column: Column, person: NDArray[np.intp], persons: int) -> Column:
+    """A cell for each person: all terms, ``*`` if rows have lost theirs, else empty."""
+    separator = column.separator or BETWEEN
+    cells = pl.DataFrame({"person": person, "cell": column.text.gather(pl.Series(column.codes))})
+    shown = cells.filter(pl.col("cell").is_not_null())
+    split = pl.col("cell").str.split(column.separator) if column.separator else pl.col("cell")
+    terms = shown.filter(pl.col("cell") != SUPPRESSED).with_columns(split)
+    terms = terms.explode("cell") if column.separator else terms
+    of_person = terms.unique().group_by("person").agg(pl.col("cell").sort().str.join(separator))
+    emptied = shown.filter(pl.col("cell") == SUPPRESSED).unique()
+    emptied = emptied.join(of_person, on="person", how="anti")
+    every = pl.DataFrame({"person": np.arange(persons)}).join(
+        pl.concat([of_person, emptied.select("person", "cell")]), on="person", how="left"
+    )
+    text = every.sort("person")["cell"]
+    distinct = text.unique().sort(nulls_last=True)
+    code = {cell: number for number, cell in enumerate(distinct.to_list())}
+    codes = np.array([code[cell] for cell in text.to_list()], np.int32)
+    return replace(column, codes=codes, text=distinct, values=distinct, separator=separator)

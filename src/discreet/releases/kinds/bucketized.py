@@ -1,0 +1,583 @@
+"""The kind of bucketized releases.
+
+Bucketized releases: exact quasi-identifiers with a group, and the group's sensitive rows.
+
+``quasi_identifiers`` holds a row a person: quasi-identifiers, ``group``, insensitive columns.
+``sensitive`` holds a row a person too, the ``group`` and all sensitive columns; or, where the one
+sensitive attribute is counted, a row for each value of a group with its ``count``. The tables are
+in random orders of their own, so only the group links them.
+
+Where a method adds counterfeits (re-publication), they are rows of ``sensitive`` that no person
+has; ``counterfeits`` holds, for each group that has some, their ``count``. They are no secret: a
+reader sees who is in a group and how many sensitive rows it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.errors import ReleaseError
+from discreet.methods.base import Bucketized, Counterfeits, Task
+from discreet.releases.audit.row_order import related_columns, same_order
+from discreet.releases.kinds.base import Form, ReleaseTally, View
+from discreet.releases.kinds.grouped import (
+    MEMBERSHIP,
+    PUBLIC,
+    GroupedKind,
+    check_people,
+    exact_columns,
+    first_rows,
+    group_codes_in,
+    group_column,
+    group_numbers,
+    group_sentences,
+    open_share,
+    people_of,
+    people_table,
+    random_numbers,
+    refuse_roles,
+    sole_groups,
+    source_codes,
+    source_rows,
+    sum_people,
+)
+from discreet.releases.kinds.implied_groups import ImpliedGroups, SensitiveRows
+from discreet.releases.manifest import Manifest
+from discreet.requirements.base import Domains
+from discreet.table.classes import Classes, group_codes
+from discreet.table.code_maps import excess, recoded, taken
+from discreet.table.coded_table import CodedTable, Column, count_codes
+from discreet.table.counts import (
+    ClassCounts,
+    RefinedCounts,
+    ValueCounts,
+    count_classes,
+    order_by_class,
+)
+from discreet.table.kernels.lists import starts_of
+from discreet.table.persons import Persons
+from discreet.table.published import COUNT, GROUP, PublishedColumn, PublishedTable
+from discreet.table.roles import Role
+from discreet.utility.cell_sums import CellSums, measures_of
+from discreet.utility.figures import Measures
+from discreet.utility.implied import Implied
+from discreet.utility.reading import ImpliedReading
+
+PEOPLE = "quasi_identifiers"
+SENSITIVE = "sensitive"
+COUNTERFEITS = "counterfeits"
+
+
+class BucketizedKind(GroupedKind):
+    """Two tables that share the group."""
+
+    name: ClassVar[str] = "bucketized"
+    outcome: ClassVar[type] = Bucketized
+    makes_alike: ClassVar[bool] = False
+    numbers_groups: ClassVar[bool] = True
+    rows_table: ClassVar[str] = PEOPLE
+    values_table: ClassVar[str] = SENSITIVE
+
+    def tables(self, task: Task, outcome: Bucketized) -> dict[str, PublishedTable]:
+        refuse_roles(task.table, self.name)
+        if outcome.counterfeits is not None:
+            return with_counterfeits(task, outcome, outcome.counterfeits)
+        placed = outcome.group_of_row >= 0
+        kept = None if placed.all() else np.flatnonzero(placed)
+        group = outcome.group_of_row if kept is None else outcome.group_of_row[kept]
+        number, groups = random_numbers(group, task.orders)
+        group = number[group]
+        people = people_table(PEOPLE, task, group, groups, kept)
+        if outcome.counted:
+            sensitive = value_counts(task, group, groups, kept)
+        else:
+            columns = [group_column(group, groups), *exact_columns(task.table.sensitive, kept)]
+            sensitive = PublishedTable(SENSITIVE, columns, len(group), source_rows(kept))
+        return {PEOPLE: people, SENSITIVE: sensitive}
+
+    def forms(self, tables: int) -> Mapping[str, Form]:
+        return {
+            PEOPLE: Form(PUBLIC, (GROUP,)),
+            SENSITIVE: Form((Role.SENSITIVE,), (GROUP,), (COUNT,), Role.SENSITIVE),
+            COUNTERFEITS: Form((), (GROUP, COUNT), may_lack=True),
+        }
+
+    def views(
+        self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
+    ) -> list[View]:
+        counts = count_groups(tables[SENSITIVE], refined=refined)
+        if COUNTERFEITS in tables:
+            people = tables[PEOPLE]
+            code = group_codes_in(people, tables[SENSITIVE])
+            members = np.append(people[GROUP].counts, 0)[code]  # the last for a group without any
+            counts = replace(counts, real=members)
+        return [View(counts, domains)]
+
+    def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        problems = []
+        code = group_codes_in(people, sensitive)
+        sizes = -counterfeits_of(people, tables)
+        present = code >= 0
+        sizes[code[present]] += sizes_of(sensitive)[present]
+        rows = people[GROUP].counts
+        # a person with several rows counts once for each value, so a group has no more than rows
+        differ = (sizes < 1) | (sizes > rows) if manifest.keeps_rows else sizes != rows
+        wrong = int(differ.sum() + (~present).sum())
+        if wrong:
+            problems.append(
+                f"{wrong} groups have a different number of rows in '{SENSITIVE}' as in '{PEOPLE}'"
+            )
+        for name in (SENSITIVE, COUNTERFEITS):
+            problems += _count_problems(tables, name)
+            if name in tables and people_counted(tables[name]) is not None:
+                problems += _twice_counted(tables[name], name)
+        return problems
+
+    def joined_problems(
+        self, manifest: Manifest, tally: ReleaseTally, evidence: Sequence[Any]
+    ) -> list[str]:
+        problems = super().joined_problems(manifest, tally, evidence)
+        fakes, said = tally.counterfeits, getattr(manifest.method, COUNTERFEITS, 0)
+        if fakes != said:
+            problems.append(f"the manifest says {said} counterfeits, the tables {fakes}")
+        return problems
+
+    def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        related = related_columns(tables[PEOPLE], tables[SENSITIVE])
+        return [same_order(PEOPLE, SENSITIVE, related)] if related else []
+
+    def groups(
+        self, tables: Mapping[str, CodedTable]
+    ) -> tuple[Classes, dict[str, Column], NDArray[np.int64]]:
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        counted, groups = people_counted(sensitive), sensitive[GROUP].cardinality
+        rows = np.arange(sensitive.rows)
+        if counted is not None:  # a row for each person who has the value
+            rows = np.repeat(rows, counted)
+        group = sensitive[GROUP].codes[rows]
+        size = np.bincount(group, minlength=groups).astype(np.int64)
+        columns = {column.name: column.take(rows) for column in sensitive.sensitive}
+        classes = Classes(group, first_rows(group, groups), size)
+        return classes, columns, group_codes_in(sensitive, people)[people[GROUP].codes]
+
+    def changed_values(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        source_row: NDArray[np.int32] | None,
+    ) -> list[str]:
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        problems = _invented_values(tables, task)
+        if problems or (source_row is None and manifest.suppressed_rows):
+            return problems
+        group_of_row = np.full(task.table.rows, -1, np.int32)
+        if source_row is None:
+            group_of_row = self.sole_groups(people, task).astype(np.int32)
+        else:
+            group_of_row[source_row] = people[GROUP].codes
+        problems = moved_rows(people, sensitive, task, group_of_row)
+        if problems or source_row is None or task.kept is None or people_counted(sensitive) is None:
+            return problems
+        return _touch_problems(people, sensitive, task, task.kept, source_row)
+
+    def sole_groups(self, people: CodedTable, task: Task) -> NDArray[np.int64]:
+        """For each original row of a release without suppression its group, −1 where unknown."""
+        return sole_groups(people, task.table)
+
+    def reading(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> ImpliedReading[Measures]:
+        people, sensitive, gone = tables[PEOPLE], tables[SENSITIVE], manifest.suppressed_rows
+        check_people(task.table, people, gone)
+        original = with_published_values(task.table, sensitive)
+        measures = measure_buckets(self.sums(tables, task, manifest)[""], original, gone)
+        return ImpliedReading(
+            original, measures, lambda: self.implied(original, tables, task, manifest)
+        )
+
+    def implied(
+        self,
+        original: CodedTable,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+    ) -> Implied:
+        """p2: every person of a group has each of its sensitive rows, by their masses."""
+        people = people_of(original, tables[PEOPLE])
+        rows = bucket_rows(original, tables[PEOPLE], tables[SENSITIVE])
+        return ImpliedGroups(original, people, rows, manifest.suppressed_rows)
+
+    def sums(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> dict[str, CellSums]:
+        original = with_published_values(task.table, tables[SENSITIVE])
+        sums = self.sums_of_people(tables[PEOPLE], original, task)
+        return {"": with_sensitive(sums, original, tables)}
+
+    def sums_of_people(self, people: CodedTable, original: CodedTable, task: Task) -> CellSums:
+        """Sum over people what their quasi-identifiers leave open."""
+        return sum_people(people, original)
+
+    def measures(
+        self,
+        sums: Mapping[str, CellSums],
+        task: Task,
+        manifest: Manifest,
+        facts: Mapping[str, Any],
+    ) -> Measures:
+        return measure_buckets(sums[""], task.table, manifest.suppressed_rows)
+
+    def sentences(self, manifest: Manifest) -> list[str]:
+        return group_sentences(manifest)
+
+    def weaknesses(self, manifest: Manifest) -> list[str]:
+        return [*super().weaknesses(manifest), MEMBERSHIP]
+
+
+def _invented_values(tables: Mapping[str, CodedTable], task: Task) -> list[str]:
+    """Return whether sensitive rows that are no counterfeits are not in the original."""
+    sensitive = tables[SENSITIVE]
+    columns = sensitive.sensitive
+    cells = [column.codes for column in columns]
+    of_original = [recoded(column, task.table[column.name]) for column in columns]
+    cardinalities = [column.cardinality + 1 for column in columns]
+    invented = excess(cells, of_original, cardinalities, people_counted(sensitive))
+    if invented > count_counterfeits(tables):
+        return [f"{invented} rows of '{SENSITIVE}' are not in the original"]
+    return []
+
+
+def moved_rows(
+    people: CodedTable, sensitive: CodedTable, task: Task, group_of_row: NDArray[np.integer]
+) -> list[str]:
+    """Where a person's group is certain, the person's sensitive row must be there."""
+    columns, weights = sensitive.sensitive, people_counted(sensitive)
+    of_original = [recoded(column, task.table[column.name]) for column in columns]
+    sole = group_of_row.astype(np.int32, copy=False)
+    code = group_codes_in(people, sensitive)
+    if (
+        weights is not None
+        and len(columns) == 1
+        and task.kept is None
+        and np.array_equal(code, np.arange(people[GROUP].cardinality))
+        and _are_counted(sole, of_original[0], sensitive)
+    ):
+        return []
+    group = taken(code.astype(np.int32), sensitive[GROUP].codes)
+    known = np.flatnonzero(sole >= 0)
+    if task.kept is not None:
+        known = known[_first_of_each(task.kept.number, [sole, *of_original], known)]
+    of_person = [sole[known], *(column[known] for column in of_original)]
+    bounds = [people[GROUP].cardinality, *(column.cardinality + 1 for column in columns)]
+    cells = [column.codes for column in columns]
+    moved = excess(of_person, [group, *cells], bounds, weights_of_others=weights)
+    return [f"{moved} rows are in a group without their own sensitive row"] if moved else []
+
+
+def _are_counted(group: NDArray[np.int32], value: NDArray[np.int32], sensitive: CodedTable) -> bool:
+    """Return whether a table counts just these pairs of a group and a value, one for each row."""
+    found = counted_values(sensitive)
+    (column,) = sensitive.sensitive
+    if group.min(initial=0) < 0 or (found.count < 0).any() or found.count.sum() != len(group):
+        return False
+    if value.max(initial=-1) >= column.cardinality:
+        return False
+    key = keys_of(group, value, (sensitive[GROUP].cardinality, column.cardinality))
+    key.sort()
+    return np.array_equal(key, np.repeat(found.key, found.count))
+
+
+def _first_of_each(
+    person: NDArray[np.int64], codes: Sequence[NDArray[np.int32]], rows: NDArray[np.int64]
+) -> NDArray[np.intp]:
+    """The first of some rows for each person and each combination of codes."""
+    keys = np.stack([person[rows], *(column[rows] for column in codes)])
+    return np.unique(keys, axis=1, return_index=True)[1]
+
+
+def _touch_problems(
+    people: CodedTable,
+    sensitive: CodedTable,
+    task: Task,
+    persons: Persons,
+    rows: NDArray[np.int32],
+) -> list[str]:
+    """Return where a count is not that of the persons of a group who have the value."""
+    (column,) = sensitive.sensitive
+    text = task.table[column.name].text.gather(task.table[column.name].codes[rows])
+    group = people[GROUP].text.gather(people[GROUP].codes)
+    found = (
+        pl.DataFrame({GROUP: group, "value": text, "of": persons.number[rows]})
+        .unique()
+        .group_by(GROUP, "value")
+        .len("persons")
+    )
+    said = pl.DataFrame(
+        {
+            GROUP: sensitive[GROUP].text.gather(sensitive[GROUP].codes),
+            "value": column.text.gather(column.codes),
+            "said": people_counted(sensitive),
+        }
+    )
+    both = found.join(said, on=[GROUP, "value"], how="full", nulls_equal=True)
+    wrong = both.filter(pl.col("persons").ne_missing(pl.col("said"))).height
+    return [f"{wrong} counts of '{SENSITIVE}' are not those of persons"] if wrong else []
+
+
+def _count_problems(tables: Mapping[str, CodedTable], name: str) -> list[str]:
+    """Counts that are no whole number above 0: a value that no person has would seem to occur."""
+    number = people_counted(tables[name]) if name in tables else None
+    wrong = 0 if number is None else int((number < 1).sum())
+    if number is None or wrong:
+        return [f"{wrong} rows of '{name}' have no count above 0"] if wrong else []
+    text = tables[name][COUNT].text
+    if (text.cast(pl.Int64).cast(pl.String) != text).any():
+        return [f"'{name}' has counts with signs, blanks or leading zeros"]
+    return []
+
+
+def _twice_counted(table: CodedTable, name: str) -> list[str]:
+    """Rows that one row with the sum of their counts would replace."""
+    columns = [column for column in table if column.name != COUNT]
+    if len(table.sensitive) == 1 and GROUP in table.columns and len(columns) == 2:
+        twice = table.rows - len(counted_values(table).distinct())
+        return [f"{twice} rows of '{name}' repeat what another counts"] if twice else []
+    classes = group_codes(
+        [column.codes for column in columns], [column.cardinality for column in columns], table.rows
+    )
+    twice = table.rows - classes.count
+    return [f"{twice} rows of '{name}' repeat what another counts"] if twice else []
+
+
+def with_counterfeits(
+    task: Task, outcome: Bucketized, fakes: Counterfeits
+) -> dict[str, PublishedTable]:
+    """The tables where some sensitive rows belong to no person."""
+    kept = np.flatnonzero(outcome.group_of_row >= 0)
+    group = outcome.group_of_row[kept]
+    number, groups = random_numbers(group, task.orders)
+    people = people_table(PEOPLE, task, number[group], groups, kept)
+    of_row = number[np.concatenate([group, fakes.group])]
+    columns = [group_column(of_row, groups)]
+    for column in task.table.sensitive:
+        codes = np.concatenate([column.codes[kept], fakes.value[column.name]]).astype(np.int32)
+        columns.append(PublishedColumn(column.name, column.role, codes, column.values))
+    tables = {PEOPLE: people, SENSITIVE: PublishedTable(SENSITIVE, columns, len(of_row))}
+    if len(fakes.group):
+        holders, size = np.unique(number[fakes.group], return_counts=True)
+        counts, code = np.unique(size, return_inverse=True)
+        tables[COUNTERFEITS] = PublishedTable(
+            COUNTERFEITS,
+            [
+                group_column(holders, groups),
+                PublishedColumn(
+                    COUNT, Role.STRUCTURE, code.astype(np.int32), pl.Series(COUNT, counts)
+                ),
+            ],
+            len(holders),
+        )
+    return tables
+
+
+def counterfeits_of(people: CodedTable, tables: Mapping[str, CodedTable]) -> NDArray[np.int64]:
+    """Return how many counterfeits each group has, by the people's codes of groups."""
+    found = np.zeros(people[GROUP].cardinality, np.int64)
+    if COUNTERFEITS in tables:
+        table = tables[COUNTERFEITS]
+        code = group_codes_in(people, table)[table[GROUP].codes]
+        known = code >= 0
+        number = people_counted(table)
+        if number is not None:
+            np.add.at(found, code[known], number[known])
+    return found
+
+
+def count_counterfeits(tables: Mapping[str, CodedTable]) -> int:
+    """Return how many counterfeits a release says it has."""
+    number = people_counted(tables[COUNTERFEITS]) if COUNTERFEITS in tables else None
+    return 0 if number is None else int(number.sum())
+
+
+def value_counts(
+    task: Task, group: NDArray[np.int32], groups: int, kept: NDArray[np.int64] | None
+) -> PublishedTable:
+    """The values of each group, with the number of persons who have each."""
+    (column,) = exact_columns(task.table.sensitive, kept)
+    if task.kept is not None:  # a person with several rows counts once for each value
+        person = task.kept.number if kept is None else task.kept.number[kept]
+        shape = [groups, task.kept.count, len(column.dictionary)]
+        once = group_codes([group, person.astype(np.int32), column.codes], shape, len(group))
+        group = group[once.first_row]
+        column = replace(column, codes=column.codes[once.first_row])
+    entries = group_codes([group, column.codes], [groups, len(column.dictionary)], len(group))
+    counts, code = np.unique(entries.size, return_inverse=True)
+    columns = [
+        group_column(group[entries.first_row], groups),
+        PublishedColumn(
+            column.name, column.role, column.codes[entries.first_row], column.dictionary
+        ),
+        PublishedColumn(COUNT, Role.STRUCTURE, code.astype(np.int32), pl.Series(COUNT, counts)),
+    ]
+    return PublishedTable(SENSITIVE, columns, entries.count)
+
+
+def people_counted(sensitive: CodedTable) -> NDArray[np.int64] | None:
+    """Return what each row of a table is counted as, where it has such a column."""
+    if COUNT not in sensitive.columns or sensitive[COUNT].role is not Role.STRUCTURE:
+        return None
+    column = sensitive[COUNT]
+    number = column.text.cast(pl.Int64, strict=False).fill_null(0).to_numpy()
+    return sensitive.once("counts", lambda: taken(number.astype(np.int64), column.codes))
+
+
+def sizes_of(sensitive: CodedTable) -> NDArray[np.int64]:
+    """The people in each group, by the sensitive table's own codes."""
+    group, weights = sensitive[GROUP], people_counted(sensitive)
+    if weights is None or (weights == 1).all():
+        return count_codes(group.codes, group.cardinality)
+    return np.bincount(group.codes, weights, group.cardinality).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class CountedValues:
+    """The rows of a table that counts the values of groups, sorted by group and value."""
+
+    key: NDArray[np.unsignedinteger[Any]]  # (rows,) of group and value
+    count: NDArray[np.int64]  # (rows,)
+
+    def distinct(self) -> NDArray[np.intp]:
+        """Return where each key occurs first."""
+        first = np.ones(len(self.key), np.bool_)
+        np.not_equal(self.key[1:], self.key[:-1], out=first[1:])
+        return np.flatnonzero(first)
+
+
+def keys_of(
+    group: NDArray[np.int32], value: NDArray[np.int32], shape: tuple[int, int]
+) -> NDArray[np.unsignedinteger[Any]]:
+    """Return a key for each pair of a group and a value; there are ``shape`` of both."""
+    key: NDArray[Any] = group.astype(np.uint32 if shape[0] * shape[1] < 2**32 else np.uint64)
+    key *= key.dtype.type(shape[1])
+    np.add(key, value, out=key, casting="unsafe")
+    return key
+
+
+def counted_values(sensitive: CodedTable) -> CountedValues:
+    """Sort the rows of a table that counts the values of one attribute; once for a table."""
+    return sensitive.once("sorted", lambda: _counted_values(sensitive))
+
+
+def _counted_values(sensitive: CodedTable) -> CountedValues:
+    group, (column,), count = sensitive[GROUP], sensitive.sensitive, people_counted(sensitive)
+    assert count is not None
+    key = keys_of(group.codes, column.codes, (group.cardinality, column.cardinality))
+    if (count == 1).all():
+        key.sort()
+        return CountedValues(key, count)
+    order = np.argsort(key)
+    return CountedValues(key[order], count[order])
+
+
+def count_groups(sensitive: CodedTable, *, refined: bool = False) -> ClassCounts:
+    """The counts of every group, from the sensitive table alone; found once for a table."""
+    return sensitive.once(("groups counted", refined), lambda: _count_groups(sensitive, refined))
+
+
+def _count_groups(sensitive: CodedTable, refined: bool) -> ClassCounts:
+    group = sensitive[GROUP]
+    weights = people_counted(sensitive)
+    if weights is None:
+        first = np.full(group.cardinality, -1, np.int64)
+        first[group.codes[::-1]] = np.arange(len(group.codes))[::-1]
+        classes = Classes(group.codes, first, group.counts)
+        return count_classes(classes, sensitive.sensitive, refined=refined)
+    if len(sensitive.sensitive) != 1:
+        columns = len(sensitive.sensitive)
+        raise ReleaseError(f"'{SENSITIVE}' counts the values of {columns} columns, not of one.")
+    (column,) = sensitive.sensitive
+    found = counted_values(sensitive)
+    key, count = found.key, found.count
+    entries = count_codes(group.codes, group.cardinality)
+    first = found.distinct()
+    if len(first) < len(key):
+        key, count = key[first], np.add.reduceat(count, first)
+        entries = np.bincount((key // column.cardinality).astype(np.int64), None, group.cardinality)
+    value = (key % key.dtype.type(column.cardinality)).astype(np.int32)
+    counts = ValueCounts(starts_of(entries), value, count, column.cardinality)
+    sizes = sizes_of(sensitive)
+    inner = None
+    if refined:  # no other sensitive attribute refines the groups
+        every = np.arange(len(sizes), dtype=np.int32)
+        inner = {column.name: RefinedCounts(counts, sizes, every)}
+    return ClassCounts(sizes, {column.name: counts}, inner)
+
+
+def bucket_rows(original: CodedTable, people: CodedTable, sensitive: CodedTable) -> SensitiveRows:
+    """The sensitive rows of every bucket, by count."""
+    columns = original.sensitive
+    codes = [source_codes(sensitive, column) for column in columns]
+    distinct = group_codes(codes, [c.cardinality for c in columns], sensitive.rows)
+    group = group_numbers(people, sensitive)
+    groups = people[GROUP].cardinality
+    entries = group_codes([group, distinct.class_of_row], [groups, distinct.count], sensitive.rows)
+    of_group, signature = group[entries.first_row], distinct.class_of_row[entries.first_row]
+    start, order = order_by_class(of_group, signature, groups, distinct.count)
+    mass = np.bincount(entries.class_of_row, people_counted(sensitive), entries.count) * 1.0
+    # counterfeits take their part of a group's mass; a person with several values has each
+    held = np.bincount(group, people_counted(sensitive), groups)
+    mass = mass * (people[GROUP].counts / np.maximum(held, 1))[of_group]
+    return SensitiveRows(
+        {c.name: code[distinct.first_row] for c, code in zip(columns, codes, strict=True)},
+        distinct.count,
+        start,
+        signature[order],
+        mass[order].astype(np.float64),
+    )
+
+
+def with_published_values(original: CodedTable, sensitive: CodedTable) -> CodedTable:
+    """The original with the domains that its release shows: counterfeits may add values."""
+    columns = dict(original.columns)
+    for column in original.sensitive:
+        if column.name in sensitive.columns:
+            published = sensitive[column.name]
+            shown = published.text.filter(published.counts > 0).to_list()
+            columns[column.name] = column.with_domain(shown)
+    return replace(original, columns=columns)
+
+
+def with_sensitive(
+    sums: CellSums, original: CodedTable, tables: Mapping[str, CodedTable]
+) -> CellSums:
+    """Sums over people, with what their groups' sensitive values leave open."""
+    people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+    counts = count_groups(sensitive)
+    for column in original.sensitive:
+        start = counts.values[column.name].start
+        share = open_share(start, counts.size, column.cardinality)
+        sums.loss[column.name] = share * people.rows
+    if COUNTERFEITS in tables:
+        sums.further = {
+            "counterfeits": count_counterfeits(tables),
+            "sensitive rows": sensitive.rows,
+        }
+    return sums
+
+
+def measure_buckets(sums: CellSums, original: CodedTable, suppressed_rows: int) -> Measures:
+    """Return the measures of groups, with the sensitive rows that belong to no person."""
+    measures = measures_of(sums, original, suppressed_rows)
+    if not sums.further:
+        return measures
+    fakes = int(sums.further["counterfeits"])
+    share = fakes / sums.further["sensitive rows"]
+    fake_counts = {"counterfeits": fakes, "counterfeit_share": share}
+    return replace(measures, counts={**fake_counts, **measures.counts})

@@ -1,0 +1,630 @@
+"""Decomposed releases: people in groups, the sets of values of each group, and T^S by itself.
+
+``groups`` holds a row a person: quasi-identifiers, ``group``, insensitive columns. ``group_values``
+lists, sorted, each value of each attribute that a person in a group may have. ``sensitive`` holds
+the sensitive rows of all people with nothing that says whose they are.
+
+Do groups and T^S agree on the primary attribute?
+
+In a group with as many people as primary values each value is one person's. A merged group has more
+people than values: each value belongs to a person, and how often is not published. The counts agree
+if they can be chosen so that each value occurs in all groups together as often as in T^S: a flow
+from the groups' further people to the rows of T^S that are left when each value was counted once.
+
+By what chance T^S agrees with the people's groups as well as it does if it was shuffled.
+
+If T^S had not been shuffled, its row i would belong to the person in row i, and so fit the sets of
+that person's group. Count the misfits: places whose row of T^S does not fit. The returned chance is
+an upper bound of the probability that a random order has as few: no sound release is refused.
+
+1. Let K places be looked at, whichever, and let b(i, j) = 1 if the row of T^S at the j-th of them
+   does not fit the group at the i-th. A sound release has a uniformly random order of T^S,
+   independent of that of the people. Given which rows are at these places on both sides, the
+   misfits are Σ b(i, π(i)) for a uniformly random permutation π of K.
+2. No misfit: the number of permutations without one is the permanent of 1 − b. Of few rows it is
+   computed; otherwise it is at most Π (r_i!)^(1/r_i), where r_i is the number of rows that fit
+   place i (Brègman, 1973, proof of Minc's conjecture). The chance is that over K!.
+3. Some misfits, below their mean m = Σ b(i, j) / K by x: Chatterjee's bound
+   2 exp(−x² / (4m + 2x)), as in ``orders``. It finds rows that were shuffled only in part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, factorial
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.io.column_dictionary import render
+from discreet.methods.base import Decomposed, NoiseValues, Task
+from discreet.releases.kinds.base import Form, Kind, ReleaseTally, View, Worlds
+from discreet.releases.kinds.grouped import (
+    MEMBERSHIP,
+    PUBLIC,
+    exact_columns,
+    group_column,
+    group_sentences,
+    invented_rows,
+    people_table,
+    random_numbers,
+    refuse_roles,
+    sole_groups,
+    unaccounted_rows,
+)
+from discreet.releases.kinds.implied_sets import measure_sets, read_decomposition, sum_sets
+from discreet.releases.manifest import Manifest, ReaderFinding
+from discreet.releases.worlds.readers import (
+    FINDING_ROWS,
+    READERS,
+    count_unsupported,
+    kept_values,
+    reader_findings,
+    rows_ruled_out,
+    struck_values,
+)
+from discreet.releases.worlds.sensitive_sets import (
+    ATTRIBUTE,
+    PEOPLE,
+    SENSITIVE,
+    VALUE,
+    VALUES,
+    SensitiveSignatures,
+    are_listed_in_order,
+    primary_of,
+    read_sets,
+    signatures_of,
+)
+from discreet.requirements.base import Domains, Requirement
+from discreet.requirements.diversity import DistinctLDiversity
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.requirements.sa_diversity import ConditionalLDiversity, SaDiversity
+from discreet.statements import Statement
+from discreet.table.assignments import EDGES, Sets, World, are_within
+from discreet.table.code_maps import code_of_text, code_of_value, taken
+from discreet.table.coded_table import CodedTable, Column, Itself
+from discreet.table.counts import ClassCounts, ValueCounts
+from discreet.table.graphs import greatest_flow
+from discreet.table.published import GROUP, PublishedColumn, PublishedTable
+from discreet.table.roles import Role
+from discreet.typing import AnyInts, Codes, Ints32
+from discreet.utility.cell_sums import CellSums
+from discreet.utility.figures import Measures
+from discreet.utility.reading import ImpliedReading
+
+DERIVABLE = (SaDiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
+CHANCE = (
+    1e-9  # below it, rows in the order that they would have without a shuffle are no coincidence
+)
+MARKS_AT_ONCE = 1 << 17  # of groups and values, so that they stay in the cache
+MARKS_OF_ENTRY = 8  # at most: bytes that sorting it would take
+MARKED_AT_ONCE = 1 << 15  # rows, so that the marks of their groups stay in the cache
+SAMPLE = 4096  # places that are looked at
+FEW = 20  # rows; below, all orders are counted
+
+
+class DecomposedKind(Kind):
+    """Three tables; only ``groups`` and ``group_values`` share the group."""
+
+    name: ClassVar[str] = "decomposed"
+    outcome: ClassVar[type] = Decomposed
+    publishes_counts: ClassVar[bool] = False
+    makes_alike: ClassVar[bool] = False
+    numbers_groups: ClassVar[bool] = True
+    has_sensitive_table: ClassVar[bool] = True
+    finding_rows: ClassVar[int] = FINDING_ROWS
+    derivable: ClassVar[tuple[type[Requirement], ...]] = DERIVABLE
+
+    def tables(self, task: Task, outcome: Decomposed) -> dict[str, PublishedTable]:
+        refuse_roles(task.table, self.name)
+        number, groups = random_numbers(outcome.group_of_row, task.orders)
+        group = number[outcome.group_of_row]
+        sensitive = task.table.sensitive
+        return {
+            PEOPLE: people_table(PEOPLE, task, group, groups, None),
+            VALUES: _group_values(sensitive, group, groups, number, outcome.noise),
+            SENSITIVE: PublishedTable(SENSITIVE, exact_columns(sensitive, None), task.table.rows),
+        }
+
+    def forms(self, tables: int) -> Mapping[str, Form]:
+        return {
+            PEOPLE: Form(PUBLIC, (GROUP,)),
+            VALUES: Form((), (GROUP, ATTRIBUTE, VALUE)),
+            SENSITIVE: Form((Role.SENSITIVE,), wanted=Role.SENSITIVE),
+        }
+
+    def views(
+        self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
+    ) -> list[View]:
+        names = [column.name for column in tables[SENSITIVE].sensitive]
+        sets = read_sets(tables, names)
+        values = {}
+        for number, name in enumerate(names):
+            start, value = sets.of(number)
+            once = np.ones(len(value), np.int64)  # how often is not published
+            values[name] = ValueCounts(start, value, once, tables[SENSITIVE][name].cardinality)
+        kept = _Kept(sets, tables[SENSITIVE], names)
+        return [View(ClassCounts(tables[PEOPLE][GROUP].counts, values, kept=kept), domains)]
+
+    def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+        names = [column.name for column in tables[SENSITIVE].sensitive]
+        return _set_problems(read_sets(tables, names), tables[SENSITIVE], names)
+
+    def joined_problems(
+        self, manifest: Manifest, tally: ReleaseTally, evidence: Sequence[Any]
+    ) -> list[str]:
+        problems = super().joined_problems(manifest, tally, evidence)
+        if not evidence:
+            return problems
+        rows, people = int(evidence[0].rows_of_value.sum()), tally.rows.get(PEOPLE, 0)
+        if rows != people:
+            problems.append(f"'{SENSITIVE}' has {rows} rows, '{PEOPLE}' has {people}")
+        if not counts_agree(evidence):
+            primary = primary_of(manifest)
+            problems.append(
+                f"groups and '{SENSITIVE}' disagree on how often values of '{primary}' occur"
+            )
+        return problems
+
+    def worlds(
+        self,
+        tables: Mapping[str, CodedTable],
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+    ) -> Worlds:
+        return _DecomposedWorlds(tables, manifest, source_rows)
+
+    def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        names = [column.name for column in sensitive.sensitive]
+        return _order_problems(read_sets(tables, names), signatures_of(sensitive, names), people)
+
+    def changes(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+        *,
+        part: bool = False,
+    ) -> list[str]:
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        problems = unaccounted_rows(people, task, manifest)
+        if problems or sensitive.rows != task.table.rows:
+            source_rows = None
+        traced = source_rows or {}
+        problems += invented_rows(people, PEOPLE, task, traced.get(PEOPLE))
+        problems += invented_rows(sensitive, SENSITIVE, task, traced.get(SENSITIVE))
+        if problems:
+            return problems
+        if source_rows is None:
+            every = np.arange(task.table.rows, dtype=np.int32)
+            return _lost_values(tables, task, sole_groups(people, task.table), every)
+        if _holds_source(tables, task, source_rows):
+            return []
+        return _lost_values(tables, task, people[GROUP].codes, source_rows[PEOPLE])
+
+    def reading(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> ImpliedReading[Measures]:
+        return read_decomposition(task.table, tables, manifest)
+
+    def sums(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> dict[str, CellSums]:
+        return {"": sum_sets(task.table, tables)}
+
+    def measures(
+        self,
+        sums: Mapping[str, CellSums],
+        task: Task,
+        manifest: Manifest,
+        facts: Mapping[str, Any],
+    ) -> Measures:
+        return measure_sets(sums[""], task.table)
+
+    def sentences(self, manifest: Manifest) -> list[str]:
+        primary = getattr(manifest.method, "primary", "")
+        return [
+            *group_sentences(manifest),
+            Statement("decomposition.lists", primary=primary),
+            Statement("decomposition.confidence"),
+        ]
+
+    def weaknesses(self, manifest: Manifest) -> list[str]:
+        return [
+            Statement("weakness.sensitive-table"),
+            MEMBERSHIP,
+        ]
+
+
+class _DecomposedWorlds(Worlds):
+    """All assignments of the rows of T^S to the people of groups, within the groups' sets."""
+
+    def __init__(
+        self,
+        tables: Mapping[str, CodedTable],
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]] | None,
+    ) -> None:
+        self._tables, self._manifest, self._source_rows = tables, manifest, source_rows
+
+    def problems(self) -> list[str]:
+        names = [column.name for column in self._tables[SENSITIVE].sensitive]
+        problems = _struck_problems(self._tables, primary_of(self._manifest), self._source_rows)
+        if not are_listed_in_order(self._tables[VALUES], self._tables[SENSITIVE], names):
+            problems.append(f"'{VALUES}' is not sorted by group, attribute and value")
+        return problems
+
+    def remarks(self) -> list[str]:
+        people, sensitive = self._tables[PEOPLE], self._tables[SENSITIVE]
+        if people.rows >= FEW:
+            return _unjudged(self._tables, primary_of(self._manifest))
+        names = [column.name for column in sensitive.sensitive]
+        signatures = signatures_of(sensitive, names)
+        chance = chance_of_order(read_sets(self._tables, names), signatures, people[GROUP].codes)
+        if not CHANCE <= chance < 1:
+            return []
+        return [
+            f"Each row of '{SENSITIVE}' fits the group of the row of '{PEOPLE}' at the same place. "
+            f"A random order does that with a chance of about {chance:.2g}, too much for so few "
+            "rows to tell an accident from rows that were never shuffled. Publish again for "
+            "another order."
+        ]
+
+    def readers(self) -> list[ReaderFinding]:
+        return reader_findings(self._tables, self._manifest)
+
+    def evidence(self) -> PrimaryCounts:
+        sensitive, primary = self._tables[SENSITIVE], primary_of(self._manifest)
+        names = [column.name for column in sensitive.sensitive]
+        start, value = read_sets(self._tables, names).of(names.index(primary))
+        size = self._tables[PEOPLE][GROUP].counts
+        return PrimaryCounts.of(start, value, size, sensitive[primary].counts)
+
+
+class _Kept(Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]]):
+    """What attackers who use T^S keep, found when it is asked for."""
+
+    def __init__(self, sets: Sets, sensitive: CodedTable, names: Sequence[str]) -> None:
+        self._sets, self._sensitive, self._names = sets, sensitive, names
+
+    def __getitem__(self, key: tuple[str, str]) -> Mapping[str, NDArray[np.float64]]:
+        reader, known = key
+        if reader not in READERS or known not in self._names:
+            raise KeyError(key)
+        number = self._names.index(known)
+        signatures = signatures_of(self._sensitive, self._names)
+        kept = kept_values(self._sets, signatures, number, reader)
+        start, _ = self._sets.of(number)
+        group = np.repeat(np.arange(self._sets.groups), np.diff(start))
+        least = np.full((self._sets.groups, len(self._names)), np.inf)
+        np.minimum.at(least, group, kept)
+        return {name: least[:, place] for place, name in enumerate(self._names)}
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return ((reader, known) for reader in READERS for known in self._names)
+
+    def __len__(self) -> int:
+        return len(READERS) * len(self._names)
+
+
+def _group_values(
+    columns: Sequence[Column],
+    group: NDArray[np.int32],
+    groups: int,
+    number: NDArray[np.int32],
+    noise: Mapping[str, NoiseValues],
+) -> PublishedTable:
+    """Each value of each attribute and group once, sorted by group, attribute and value."""
+    offset = np.cumsum([0, *(column.cardinality for column in columns)])
+    every = int(offset[-1])  # values of all attributes
+    entries = [(group, c.codes, int(b)) for c, b in zip(columns, offset, strict=False)]
+    entries += [
+        (number[noise[c.name].group], noise[c.name].value, int(b))
+        for c, b in zip(columns, offset, strict=False)
+        if c.name in noise
+    ]
+    in_group, value = _distinct_entries(entries, groups, every)
+    sizes = [column.cardinality for column in columns]
+    attribute = np.repeat(np.arange(len(columns), dtype=np.int32), sizes)[value]
+    texts = pl.concat([render(column.values).alias(VALUE) for column in columns])
+    names = pl.Series(ATTRIBUTE, [column.name for column in columns])
+    published = [
+        group_column(in_group, groups),
+        PublishedColumn(ATTRIBUTE, Role.STRUCTURE, attribute, names),
+        PublishedColumn(VALUE, Role.STRUCTURE, value, texts),
+    ]
+    return PublishedTable(VALUES, published, len(value), keeps_order=True)
+
+
+Entries = Sequence[tuple[AnyInts, AnyInts, int]]  # groups, values, values of attributes before
+
+
+def _distinct_entries(entries: Entries, groups: int, every: int) -> tuple[Ints32, Ints32]:
+    """Return the group and the value of each distinct entry, sorted by both.
+
+    ``every`` is the number of values. Entries are marked in a table where that takes no more
+    memory than to sort them.
+    """
+    count = sum(len(group) for group, _, _ in entries)
+    if groups * every > MARKS_OF_ENTRY * count:
+        return _sorted_entries(entries, groups, every, count)
+    occurs = np.zeros(groups * every, np.bool_)
+    longest = max(len(group) for group, _, _ in entries)
+    for first in range(0, longest, MARKED_AT_ONCE):
+        part = slice(first, first + MARKED_AT_ONCE)
+        for group, value, before in entries:
+            place = np.multiply(group[part], every, dtype=np.int64)
+            place += value[part]
+            occurs[before:][place] = True
+    found = np.count_nonzero(occurs)
+    in_group, of_group = np.empty(found, np.int32), np.empty(found, np.int32)
+    done, some = 0, max(1, MARKS_AT_ONCE // every)
+    for first in range(0, groups, some):
+        marked = np.flatnonzero(occurs[first * every : (first + some) * every]).astype(np.uint32)
+        part = slice(done, done + len(marked))
+        np.floor_divide(marked, np.uint32(every), out=in_group[part], casting="unsafe")
+        np.subtract(marked, in_group[part] * every, out=of_group[part], casting="unsafe")
+        in_group[part] += first
+        done += len(marked)
+    return in_group, of_group
+
+
+def _sorted_entries(entries: Entries, groups: int, every: int, count: int) -> tuple[Ints32, Ints32]:
+    """Do the same by sorting one key for each entry."""
+    narrow = np.uint32 if groups * every < 2**32 else np.uint64  # sorted in half the time
+    key: NDArray[Any] = np.empty(count, narrow)
+    done = 0
+    for group, value, before in entries:
+        own = key[done : done + len(group)]
+        own[:] = group
+        own *= narrow(every)
+        own += (value + before).astype(narrow)
+        done += len(group)
+    key.sort()
+    first = np.ones(len(key), np.bool_)
+    np.not_equal(key[1:], key[:-1], out=first[1:])
+    key = key[first]
+    return (key // narrow(every)).astype(np.int32), (key % narrow(every)).astype(np.int32)
+
+
+def _order_problems(sets: Sets, signatures: SensitiveSignatures, people: CodedTable) -> list[str]:
+    if chance_of_order(sets, signatures, people[GROUP].codes) >= CHANCE:
+        return []
+    return [
+        f"the rows of '{SENSITIVE}' are in the same order as those of '{PEOPLE}', which links them"
+    ]
+
+
+def _unjudged(tables: Mapping[str, CodedTable], primary: str) -> list[str]:
+    """Return what to say where people and rows are too many to look for assignments."""
+    sensitive = tables[SENSITIVE]
+    names = [column.name for column in sensitive.sensitive]
+    sets, signatures = read_sets(tables, names), signatures_of(sensitive, names)
+    place, size = names.index(primary), tables[PEOPLE][GROUP].counts
+    if rows_ruled_out(sets, signatures, place, size) is not None:
+        return []
+    length = np.diff(sets.start).reshape(len(names), sets.groups).astype(np.float64)
+    most = np.minimum(length.prod(axis=0), len(signatures.count)).sum()
+    if most <= EDGES:
+        return []
+    return [
+        f"The release is too large to look for assignments of all rows of '{SENSITIVE}' to groups: "
+        f"each value of '{VALUES}' was found possible in its group by itself. The method leaves no "
+        "value that only all groups together rule out; this audit cannot tell."
+    ]
+
+
+def _set_problems(sets: Sets, sensitive: CodedTable, names: Sequence[str]) -> list[str]:
+    """Whether the sets name what exists, and values that a row supports in their group."""
+    problems = []
+    if sets.unknown:
+        problems.append(
+            f"{sets.unknown} rows of '{VALUES}' name no group, attribute or value of the others"
+        )
+    if sets.doubled:
+        problems.append(f"{sets.doubled} rows of '{VALUES}' are duplicates")
+    local = count_unsupported(sets, signatures_of(sensitive, names))
+    return problems + [
+        f"{count} values of '{name}' in '{VALUES}' can be ruled out: no row of '{SENSITIVE}' "
+        "supports them in their group"
+        for name, count in zip(names, local, strict=True)
+        if count
+    ]
+
+
+def _struck_problems(
+    tables: Mapping[str, CodedTable],
+    primary: str,
+    source_rows: Mapping[str, NDArray[np.int32]] | None,
+) -> list[str]:
+    """Whether any reader of all groups can strike out a value of a set."""
+    names = [column.name for column in tables[SENSITIVE].sensitive]
+    sets, signatures = read_sets(tables, names), signatures_of(tables[SENSITIVE], names)
+    place, size = names.index(primary), tables[PEOPLE][GROUP].counts
+    world = None if source_rows is None else _source_world(tables[PEOPLE], signatures, source_rows)
+    struck = struck_values(sets, signatures, place, size, world)
+    if struck is None:
+        return []
+    counts, complete = struck
+    if not complete:
+        return [f"the rows of '{SENSITIVE}' cannot be assigned to groups within the groups' sets"]
+    return [
+        f"{count} values of '{name}' in '{VALUES}' can be ruled out: no assignment of all rows "
+        f"of '{SENSITIVE}' to groups gives them to a row of their group"
+        for name, count in zip(names, counts, strict=True)
+        if count
+    ]
+
+
+def _source_world(
+    people: CodedTable,
+    signatures: SensitiveSignatures,
+    source_rows: Mapping[str, NDArray[np.int32]],
+) -> World | None:
+    """Return the assignment that is the source; None where rows are not traced one to one."""
+    of_person, of_row = source_rows[PEOPLE], source_rows[SENSITIVE]
+    return people.once(
+        ("world", signatures, Itself(of_person), Itself(of_row)),
+        lambda: _traced_world(people, signatures, of_person, of_row),
+    )
+
+
+def _traced_world(
+    people: CodedTable, signatures: SensitiveSignatures, of_person: Ints32, of_row: Ints32
+) -> World | None:
+    if len(of_person) != len(people[GROUP].codes) or len(of_row) != len(signatures.of_row):
+        return None
+    signature = np.full(max(of_person.max(initial=-1), of_row.max(initial=-1)) + 1, -1, np.int32)
+    signature[of_row] = signatures.of_row
+    signature = taken(signature, of_person)
+    return World(people[GROUP].codes, signature) if (signature >= 0).all() else None
+
+
+def _holds_source(
+    tables: Mapping[str, CodedTable], task: Task, source_rows: Mapping[str, NDArray[np.int32]]
+) -> bool:
+    """Return whether the sets of people's groups are known to hold the people's own values.
+
+    They are where the traced rows of T^S have the values of the source and are within the sets,
+    which was found with the worlds of the release.
+    """
+    people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+    names = [column.name for column in sensitive.sensitive]
+    known = (code_of_text(task.table[name].text, sensitive[name].text) for name in names)
+    if any((code < 0).any() for code in known):  # masked
+        return False
+    signatures = signatures_of(sensitive, names)
+    world = _source_world(people, signatures, source_rows)
+    return world is not None and are_within(read_sets(tables, names), signatures.codes, world)
+
+
+def _lost_values(
+    tables: Mapping[str, CodedTable],
+    task: Task,
+    group: NDArray[np.integer],
+    source_row: NDArray[np.int32],
+) -> list[str]:
+    """Whether the sets of people's groups, as far as these are known, hold their own values."""
+    sensitive = tables[SENSITIVE]
+    names = [column.name for column in sensitive.sensitive]
+    sets = read_sets(tables, names)
+    problems = []
+    known = group >= 0
+    if not known.all():
+        group, source_row = group[known], source_row[known]
+    for number, name in enumerate(names):
+        code = code_of_value(sensitive[name], task.table[name]).astype(np.int32)
+        own = code.take(task.table[name].codes.take(source_row))
+        lost = len(own) - int(np.count_nonzero(sets.hold(number, group, own)))
+        if lost:
+            problems.append(f"{lost} rows are in a group without their value of '{name}'")
+    return problems
+
+
+@dataclass(frozen=True, eq=False)
+class PrimaryCounts:
+    """What some groups say of the primary values; what all say is compared with T^S."""
+
+    listed: NDArray[np.int64]  # (values,) the groups that list each
+    rows_of_value: NDArray[np.int64]  # (values,) rows of T^S, the same for all groups
+    further: NDArray[np.int64]  # (crowded groups,) people beyond one for each value
+    start: NDArray[np.int64]  # (crowded groups + 1,)
+    value: NDArray[np.int32]  # the primary sets of these groups
+    short: bool  # whether some group has fewer people than values
+
+    @classmethod
+    def of(
+        cls,
+        start: NDArray[np.int64],
+        value: NDArray[np.int32],
+        size: NDArray[np.int64],
+        rows_of_value: NDArray[np.int64],
+    ) -> PrimaryCounts:
+        """``start`` and ``value`` are the primary sets of the groups, ``size`` their people."""
+        further = size - np.diff(start)
+        crowded = np.flatnonzero(further > 0)
+        length = np.diff(start)[crowded]
+        first = np.concatenate(([0], np.cumsum(length)))
+        edges = np.arange(first[-1]) + np.repeat(start[crowded] - first[:-1], length)
+        listed = np.bincount(value, minlength=len(rows_of_value)).astype(np.int64)
+        short = bool((further < 0).any())
+        return cls(listed, rows_of_value, further[crowded], first, value[edges], short)
+
+
+def counts_agree(parts: Sequence[PrimaryCounts]) -> bool:
+    """Whether all groups and T^S agree."""
+    left = parts[0].rows_of_value - sum(part.listed for part in parts)
+    further = np.concatenate([part.further for part in parts])
+    if any(part.short for part in parts) or (left < 0).any() or further.sum() != left.sum():
+        return False
+    if not len(further):
+        return True
+    length = np.concatenate([np.diff(part.start) for part in parts])
+    start = np.concatenate(([0], np.cumsum(length)))
+    flow = greatest_flow(left, further, start, np.concatenate([part.value for part in parts]))
+    return bool(flow.sum() == left.sum())
+
+
+def chance_of_order(sets: Sets, signatures: SensitiveSignatures, group_of_row: Codes) -> float:
+    """Bound the chance that a random order has as few misfits as this one."""
+    rows = len(group_of_row)
+    if not rows or len(signatures.of_row) != rows:
+        return 1.0
+    places = np.linspace(0, rows - 1, min(rows, SAMPLE)).astype(np.int64)
+    fits = _fits(sets, signatures, group_of_row[places], signatures.of_row[places])
+    misfits = len(places) - int(np.trace(fits))
+    if misfits and rows < FEW:
+        return 1.0
+    if misfits:
+        mean = len(places) - fits.sum() / len(places)
+        below = mean - misfits
+        return min(1.0, 2 * exp(-(below**2) / (4 * mean + 2 * below))) if below > 0 else 1.0
+    if rows < FEW:
+        return float(_fitting_orders(fits) / factorial(rows))
+    fitting = fits.sum(axis=1)
+    log_factorial = np.cumsum(np.log(np.maximum(np.arange(len(places) + 1), 1)))
+    log_orders = float((log_factorial[fitting] / fitting).sum())
+    return min(1.0, exp(log_orders - float(log_factorial[-1])))
+
+
+def _fitting_orders(fits: NDArray[np.bool_]) -> float:
+    """How many orders give each place i a row that fits it: the permanent, over sets of rows."""
+    rows = len(fits)
+    subsets = np.arange(1 << rows)
+    used_rows = sum((subsets >> row) & 1 for row in range(rows))
+    ways = np.zeros(1 << rows)
+    ways[0] = 1.0
+    for place in range(rows):
+        used = subsets[(used_rows == place) & (ways > 0)]
+        for row in np.flatnonzero(fits[place]):
+            free = used[(used >> row) & 1 == 0]
+            ways[free | (1 << row)] += ways[free]  # no subset occurs twice here
+    return float(ways[-1])
+
+
+def _fits(
+    sets: Sets, signatures: SensitiveSignatures, group: Codes, signature: Codes
+) -> NDArray[np.bool_]:
+    """Return whether the sets of group i hold every value of the j-th row of T^S."""
+    fits = np.ones((len(group), len(signature)), np.bool_)
+    for attribute in range(signatures.codes.shape[1]):
+        values, value_of_row = np.unique(
+            signatures.codes[signature, attribute], return_inverse=True
+        )
+        start, value = sets.of(attribute)
+        length = np.diff(start)[group]
+        place = np.repeat(np.arange(len(group)), length)
+        before = np.cumsum(length) - length
+        entry = np.arange(len(place)) + np.repeat(start[group] - before, length)
+        found = np.searchsorted(values, value[entry])
+        found[found == len(values)] = 0
+        known = values[found] == value[entry]
+        listed = np.zeros((len(group), len(values)), np.bool_)
+        listed[place[known], found[known]] = True
+        fits &= listed.take(value_of_row, axis=1)
+    return fits

@@ -1,0 +1,385 @@
+"""The kind of generalized releases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.errors import InputError
+from discreet.hierarchies.cells import SUPPRESSED
+from discreet.hierarchies.coverage import Coverage, coverage_of_cells
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.knowledge.links import Links
+from discreet.knowledge.terms import terms_of
+from discreet.methods.base import CellColumn, Generalized, Task
+from discreet.releases.kinds.base import Form, View, coarseness
+from discreet.releases.kinds.grouped import GroupedKind
+from discreet.releases.manifest import Manifest
+from discreet.requirements.base import Domains
+from discreet.statements import Statement
+from discreet.table.classes import Classes, classes_of
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.counts import count_classes
+from discreet.table.persons import Persons
+from discreet.table.published import PERSON, PublishedColumn, PublishedTable
+from discreet.table.roles import Role
+from discreet.utility.cell_sums import CellSums, measures_of
+from discreet.utility.figures import Measures
+from discreet.utility.implied_cells import ImpliedGeneralized
+from discreet.utility.loss import bits_of_cells, loss_of_cells
+from discreet.utility.reading import ImpliedReading
+from discreet.utility.term_coverage import TermCoverage, term_coverage
+from discreet.utility.terms import measure_terms
+
+ATTRIBUTES = tuple(role for role in Role if role.published and role is not Role.STRUCTURE)
+RECORDS = "records"
+
+
+class GeneralizedKind(GroupedKind):
+    """One table, a row for each published person."""
+
+    name: ClassVar[str] = "generalized"
+    outcome: ClassVar[type] = Generalized
+    has_records: ClassVar[bool] = True
+    rows_table: ClassVar[str] = RECORDS
+    values_table: ClassVar[str] = RECORDS
+
+    def tables(self, task: Task, outcome: Generalized) -> dict[str, PublishedTable]:
+        records = recoded_table(RECORDS, list(task.table), outcome)
+        if task.kept is None or not task.keeping.numbered:
+            return {RECORDS: records}
+        return {RECORDS: numbered_persons(records, task.kept, task.orders)}
+
+    def forms(self, tables: int) -> Mapping[str, Form]:
+        return {RECORDS: Form(ATTRIBUTES, at_will=(PERSON,))}
+
+    def views(
+        self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
+    ) -> list[View]:
+        records = tables[RECORDS]
+        linked = [column for column in records.quasi_sensitive if column.name in domains]
+        counts = count_classes(
+            records.classes, records.sensitive, refined=refined, quasi_sensitive=linked
+        )
+        return [View(counts, domains)]
+
+    def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+        return mask_problems(tables[RECORDS])
+
+    def groups(
+        self, tables: Mapping[str, CodedTable]
+    ) -> tuple[Classes, dict[str, Column], NDArray[np.int64]]:
+        records = tables[RECORDS]
+        classes = classes_of(records.quasi_identifiers, records.rows)
+        sensitive = {column.name: column for column in records.sensitive}
+        return classes, sensitive, classes.class_of_row.astype(np.int64)
+
+    def changed_values(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        source_row: NDArray[np.int32] | None,
+    ) -> list[str]:
+        # A row that is traced to its source row was compared with the terms of that row.
+        return _added_terms(tables[RECORDS], task) if source_row is None else []
+
+    def reading(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> ImpliedReading[Measures]:
+        return read_generalized(
+            task.table,
+            task.hierarchies,
+            tables[RECORDS],
+            manifest.suppressed_rows,
+            levels=manifest.method.levels_of(RECORDS),
+            links=task.links,
+        )
+
+    def sums(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> dict[str, CellSums]:
+        levels, sensitive = manifest.method.levels_of(RECORDS), task.table.sensitive
+        columns = [*task.table.quasi_identifiers, *sensitive]
+        return {"": sum_cells(tables[RECORDS], columns, task.hierarchies, levels)}
+
+    def measures(
+        self,
+        sums: Mapping[str, CellSums],
+        task: Task,
+        manifest: Manifest,
+        facts: Mapping[str, Any],
+    ) -> Measures:
+        levels = manifest.method.levels_of(RECORDS)
+        return measures_of(sums[""], task.table, manifest.suppressed_rows, levels)
+
+    def quasi_identifier_sentences(self, manifest: Manifest, quasi: Sequence[str]) -> list[str]:
+        levels = manifest.method.levels_of(RECORDS)
+        if levels:
+            return [coarseness(quasi, levels)]
+        sentences: list[str] = [Statement("quasi-identifiers.by-group", columns=quasi)]
+        hierarchies = getattr(manifest.method, "hierarchies", None)
+        if hierarchies:
+            named = ", ".join(f"{name} ({place})" for name, place in hierarchies.items())
+            sentences.append(f"Each cell is a label of the column's hierarchy: {named}.")
+        return sentences
+
+
+def _added_terms(records: CodedTable, task: Task) -> list[str]:
+    """Terms that are published more often than the original has them."""
+    problems = []
+    for column in records.quasi_sensitive:
+        published, source = terms_of(column), terms_of(task.table[column.name])
+        occurring = source.counts(task.table[column.name].counts)
+        held = dict(zip(source.names.to_list(), occurring, strict=True))
+        seen = zip(published.names.to_list(), published.counts(column.counts), strict=True)
+        added = sum(count > held.get(name, 0) for name, count in seen)
+        if added:
+            problems.append(
+                f"{added} terms of '{column.name}' are published more often than they occur"
+            )
+    return problems
+
+
+def mask_problems(table: CodedTable) -> list[str]:
+    """Sensitive cells ``*`` beside others of their class, where they would pass for one more value.
+
+    A mask may be any value, so it proves no diversity; methods mask all of a class or nothing.
+    """
+    problems = []
+    for column in table.sensitive:
+        mask = (column.text == SUPPRESSED).fill_null(False).to_numpy()
+        if not mask.any():  # a value '*' of the source would have a backslash before it
+            continue
+        counts = count_classes(table.classes, [column]).values[column.name]
+        masked = np.flatnonzero(mask[counts.value])
+        partly = int((np.diff(counts.start)[counts.class_of_entry[masked]] > 1).sum())
+        if partly:
+            problems.append(f"'{column.name}' is masked in part of {partly} classes")
+    return problems
+
+
+def recoded_table(name: str, columns: Sequence[Column], outcome: Generalized) -> PublishedTable:
+    """Some columns of the task's table, quasi-identifiers recoded, without suppressed rows."""
+    kept = np.flatnonzero(outcome.class_of_row >= 0)
+    whole = len(kept) == len(outcome.class_of_row)
+    class_of_row = outcome.class_of_row if whole else outcome.class_of_row[kept]
+    published = []
+    for column in columns:
+        if column.role is Role.QUASI_IDENTIFIER:
+            published.append(_recoded(column, outcome.cells[column.name], class_of_row))
+        elif column.name in outcome.masked:
+            masked = outcome.masked[column.name][class_of_row]
+            published.append(_masked(column, masked, kept))
+        else:
+            changed = outcome.row_cells.get(column.name)
+            codes = column.codes if changed is None else changed.codes
+            values = column.values if changed is None else changed.cells
+            codes = codes if whole else codes[kept]
+            published.append(PublishedColumn(column.name, column.role, codes, values))
+    source_row = None if whole else kept.astype(np.int32)
+    return PublishedTable(name, published, len(kept), source_row=source_row)
+
+
+def numbered_persons(
+    table: PublishedTable, persons: Persons, rng: np.random.Generator
+) -> PublishedTable:
+    """The table with a number for each person, drawn at random from 1 to their number."""
+    own = persons.number if table.source_row is None else persons.number[table.source_row]
+    shown, place = np.unique(own, return_inverse=True)
+    number = rng.permutation(len(shown))[place].astype(np.int32)
+    values = pl.Series(PERSON, np.arange(1, len(shown) + 1))
+    column = PublishedColumn(PERSON, Role.STRUCTURE, number, values)
+    return replace(table, columns=[column, *table.columns])
+
+
+def _recoded(column: Column, cells: CellColumn, class_of_row: NDArray[np.int32]) -> PublishedColumn:
+    dictionary = pl.Series(column.name, list(cells.labels), dtype=pl.String)
+    return PublishedColumn(
+        column.name, column.role, cells.cell_of_class.take(class_of_row), dictionary
+    )
+
+
+def _masked(
+    column: Column, is_masked: NDArray[np.bool_], kept: NDArray[np.int64]
+) -> PublishedColumn:
+    codes = np.where(is_masked, column.cardinality, column.codes[kept]).astype(np.int32)
+    dictionary = pl.concat([column.text, pl.Series([SUPPRESSED])])
+    return PublishedColumn(column.name, column.role, codes, dictionary)
+
+
+def read_generalized(
+    original: CodedTable,
+    hierarchies: Mapping[str, Hierarchy],
+    published: CodedTable,
+    suppressed_rows: int,
+    levels: Mapping[str, int] | None = None,
+    links: Mapping[str, Links] | None = None,
+) -> ImpliedReading[Measures]:
+    """Read the published rows of a generalized release against the original.
+
+    ``levels`` are those of a full-domain recoding; with them a label that a hierarchy has on
+    several levels is read on the one that was used. Every value in the original's dictionaries
+    must occur: they are the domain of each attribute.
+    """
+    sensitive = [column.name for column in original.sensitive]
+    parts = measure_parts(original, hierarchies, published, suppressed_rows, levels, sensitive)
+    if original.quasi_sensitive:
+        measures, implied = _with_terms(parts, original, published, links or {})
+        return ImpliedReading(original, measures, lambda: implied)
+    weights = published.analysis_weights
+    if weights is None or original.analysis_weights is None or not published.rows:
+        return ImpliedReading(original, parts.measures, lambda: parts.implied)
+
+    def imply_weighted() -> ImpliedGeneralized:
+        gone = round(suppressed_rows * float(weights.mean()))  # a suppressed row weighs the mean
+        columns = [*parts.quasi_identifiers, *parts.sensitive]
+        return ImpliedGeneralized(columns, parts.coverages, parts.rows, gone, weights)
+
+    return ImpliedReading(
+        original, parts.measures, lambda: parts.implied, imply_weighted=imply_weighted
+    )
+
+
+def _with_terms(
+    parts: MeasuredTable,
+    original: CodedTable,
+    published: CodedTable,
+    links: Mapping[str, Links],
+) -> tuple[Measures, ImpliedGeneralized]:
+    """The same with what is left of the quasi-sensitive attributes."""
+    _check_same_people(original.quasi_sensitive, original.rows, published, parts.suppressed_rows)
+    columns = [*parts.quasi_identifiers, *parts.sensitive]
+    coverages: dict[str, Coverage | TermCoverage] = {**parts.coverages}
+    terms = {}
+    for column in original.quasi_sensitive:
+        cells = _occurring(published[column.name])
+        columns.append(cells)
+        coverages[column.name] = term_coverage(column, cells)
+        terms[column.name] = measure_terms(column, cells, published.classes, links.get(column.name))
+    implied = ImpliedGeneralized(columns, coverages, published.rows, parts.suppressed_rows)
+    return replace(parts.measures, terms=terms), implied
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredTable:
+    """The measures of one generalized table, and what they were made from."""
+
+    measures: Measures
+    coverages: Mapping[str, Coverage]  # of all measured columns
+    quasi_identifiers: Sequence[Column]  # as published, with dictionaries of what occurs
+    sensitive: Sequence[Column]
+    rows: int
+    suppressed_rows: int
+
+    @cached_property
+    def implied(self) -> ImpliedGeneralized:
+        """p2 of the table, made when it is first needed."""
+        columns = [*self.quasi_identifiers, *self.sensitive]
+        return ImpliedGeneralized(columns, self.coverages, self.rows, self.suppressed_rows)
+
+
+def measure_parts(
+    original: CodedTable,
+    hierarchies: Mapping[str, Hierarchy],
+    published: CodedTable,
+    suppressed_rows: int,
+    levels: Mapping[str, int] | None,
+    sensitive: Sequence[str],
+) -> MeasuredTable:
+    """Measure a table with all quasi-identifiers and some sensitive attributes, but no queries."""
+    measured = [*original.quasi_identifiers, *(original[name] for name in sensitive)]
+    _check_same_people(measured, original.rows, published, suppressed_rows)
+    records = {column.name: _occurring(published[column.name]) for column in measured}
+    coverages = {
+        column.name: _coverage(records[column.name], column, hierarchies, levels)
+        for column in measured
+    }
+    sums = sum_cells(published, measured, hierarchies, levels)
+    return MeasuredTable(
+        measures_of(sums, original, suppressed_rows, levels),
+        coverages,
+        [records[column.name] for column in original.quasi_identifiers],
+        [records[name] for name in sensitive],
+        published.rows,
+        suppressed_rows,
+    )
+
+
+def sum_cells(
+    published: CodedTable,
+    measured: Sequence[Column],
+    hierarchies: Mapping[str, Hierarchy],
+    levels: Mapping[str, int] | None,
+) -> CellSums:
+    """Sum what is measured over the cells of a table, or of some of its classes."""
+    sums = CellSums.of_sizes(published.classes.size)
+    for column in measured:
+        cells = _occurring(published[column.name])
+        coverage = _coverage(cells, column, hierarchies, levels)
+        hierarchy, level = _read_by(column, hierarchies, levels)
+        lost = loss_of_cells(column, cells, coverage, hierarchy, level)
+        sums.loss[column.name] = float(lost @ cells.counts)
+        if column.role is Role.QUASI_IDENTIFIER:
+            sums.bits[column.name] = bits_of_cells(column, coverage, cells.counts)
+        else:
+            sums.masked += int(cells.counts[coverage.size > 1].sum())
+    return sums
+
+
+def _read_by(
+    column: Column, hierarchies: Mapping[str, Hierarchy], levels: Mapping[str, int] | None
+) -> tuple[Hierarchy | None, int | None]:
+    """Return the hierarchy and the level by which the cells of a column are read.
+
+    A sensitive cell is exact, a set or masked: never a label, even if it reads like one.
+    """
+    is_generalized = column.role is Role.QUASI_IDENTIFIER
+    hierarchy = hierarchies.get(column.name) if is_generalized else None
+    return hierarchy, (levels or {}).get(column.name)
+
+
+def _coverage(
+    cells: Column,
+    column: Column,
+    hierarchies: Mapping[str, Hierarchy],
+    levels: Mapping[str, int] | None,
+) -> Coverage:
+    return coverage_of_cells(cells, column, *_read_by(column, hierarchies, levels))
+
+
+def _check_same_people(
+    measured: Sequence[Column], rows: int, published: CodedTable, suppressed_rows: int
+) -> None:
+    lacking = [column.name for column in measured if column.name not in published.columns]
+    if lacking:
+        raise InputError(
+            f"The release lacks {len(lacking)} columns of the original: {', '.join(lacking)}. "
+            "Name the job that made the release."
+        )
+    if published.rows + suppressed_rows != rows:
+        raise InputError(
+            f"The release has {published.rows} rows and {suppressed_rows} suppressed, the original "
+            f"{rows}. Name the job that made the release, with its own table."
+        )
+
+
+def _occurring(column: Column) -> Column:
+    """The column with a dictionary of the cells that do occur."""
+    occurs = column.counts > 0
+    if occurs.all():
+        return column
+    code = np.cumsum(occurs, dtype=np.int32) - 1
+    return replace(
+        column,
+        codes=code[column.codes],
+        text=column.text.filter(occurs),
+        values=column.values.filter(occurs),
+        numbers=None if column.numbers is None else column.numbers[occurs],
+    )

@@ -1,1 +1,0 @@
-"""releases/kinds/generalized"""

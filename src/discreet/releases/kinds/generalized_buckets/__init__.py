@@ -1,1 +1,0 @@
-"""Groups with numbers, generalized quasi-identifiers and sensitive rows of their own."""

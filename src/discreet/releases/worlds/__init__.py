@@ -1,0 +1,1 @@
+"""The world model: which assignments of sensitive rows to persons a release allows."""

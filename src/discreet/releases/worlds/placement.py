@@ -1,0 +1,462 @@
+"""Where an attacker may place people: the groups that each fits, and how likely each group is.
+
+A world gives every person one published row. Where the cells of a release do not overlap, a
+person fits one group. Local recoding lets people fit several, and then a group's weight for a
+person is the share of all assignments of people to groups, each group filled to its size, that
+put the person there. People who look alike (of one *kind*) have equal weights. Who was suppressed
+is not written in a release, so where rows were, one more group that fits every person takes them.
+
+Two ways, and the report says which:
+
+- *exact*: components of at most ``EXACT_STATES`` states are counted by a forward and a backward
+  pass over the kinds, the state being the places left in each group.
+- *scaling*: else the weights are those of greatest entropy with the right row and column sums,
+  x(kind)·y(group), found by alternating scaling with momentum. It is an approximation, no bound;
+  but groups that no world gives to a kind have no weight.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from math import comb, prod
+from operator import mul
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.statements import Statement
+from discreet.table.graphs import components_of_flow, greatest_flow, smallest_connected
+from discreet.table.kernels.lists import distinct_values, entries_of, starts_of
+from discreet.typing import AnyInts
+
+EXACT_STATES = 4000  # states in any step of a component's dynamic program
+EXACT_PEOPLE = 64  # in a component that is counted exactly
+FEW_WORLDS = 50  # at most so many are counted world by world, without arrays
+MOST_STATE = 1 << 62  # as a number of 64 bits
+EXACT_COMPONENTS = 2000  # components that are counted exactly, smallest first
+FEW_ROUNDS = 30  # of scaling, after which edges that no world uses are left out
+SCALING_ROUNDS = 200
+SCALING_PRECISION = 1e-7
+MOST_ADDED = 1.0  # to a logarithm in a round, so that no weight overflows where no world exists
+
+# How many people are put into which groups, the places that they take, and in how many ways.
+_Spread = tuple[tuple[tuple[int, int], ...], int, int]
+
+EXACT = "exact"
+SCALING = Statement("figures.scaled-weights")
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """For each place (a group, or a kind of people) the groups it may represent, with weights."""
+
+    start: NDArray[np.int64]  # (places + 1,)
+    group: NDArray[np.int32]  # (edges,)
+    weight: NDArray[np.float64]  # (edges,) sum to 1 within a place
+    method: str = EXACT
+    count: Callable[[AnyInts], Placement] | None = None  # what ``counted`` does, if anything
+
+    @property
+    def places(self) -> int:
+        return len(self.start) - 1
+
+    @cached_property
+    def sole(self) -> bool:
+        """Whether every place is one group."""
+        return len(self.group) == self.places
+
+    @classmethod
+    def identity(cls, groups: int) -> Placement:
+        """Every place is the group of the same number."""
+        every = np.arange(groups, dtype=np.int32)
+        return cls(np.arange(groups + 1), every, np.ones(groups))
+
+    def counted(self, places: AnyInts) -> Placement:
+        """Count worlds exactly, where few, for these places; the weights of others may remain."""
+        return self if self.count is None else self.count(places)
+
+    def sums(self, of_edge: NDArray[np.float64]) -> NDArray[np.float64]:
+        """For each place the sum over its edges."""
+        place = np.repeat(np.arange(self.places), np.diff(self.start))
+        return np.bincount(place, of_edge, self.places).astype(np.float64)
+
+
+def weigh(
+    start: NDArray[np.int64],  # (kinds + 1,)
+    group: NDArray[np.int32],  # (edges,) the groups that fit each kind
+    people: NDArray[np.int64],  # (kinds,) how many people are of each kind
+    size: NDArray[np.int64],  # (groups,) rows
+    suppressed: int,
+) -> Placement:
+    """The weights of the groups that fit each kind, by scaling; kinds that fit none have no edge.
+
+    ``Placement.counted`` makes them exact where that is possible.
+    """
+    if (np.diff(start) <= 1).all():
+        return Placement(start, group, np.ones(len(group)))
+    if suppressed:
+        kinds = len(start) - 1
+        place = np.repeat(np.arange(kinds), np.diff(start))
+        order = np.argsort(np.concatenate([place, np.arange(kinds)]), kind="stable")
+        wide = np.concatenate([group, np.full(kinds, len(size))])[order].astype(np.int32)
+        published = wide < len(size)
+
+        def shares(whole: Placement) -> Placement:
+            weight = whole.weight[published]
+            sums = np.bincount(place, weight, kinds)
+            of_edge = weight / np.where(sums > 0, sums, 1)[place]
+            return Placement(
+                start, group, of_edge, whole.method, lambda places: shares(whole.counted(places))
+            )
+
+        wide_start = start + np.arange(kinds + 1)
+        return shares(weigh(wide_start, wide, people, np.append(size, suppressed), 0))
+    scaled = scale(start, group, people.astype(np.float64), size.astype(np.float64))
+
+    def counted(places: AnyInts) -> Placement:
+        weight = scaled.copy()
+        exact = count_components(start, group, people, size, weight, places=places)
+        return Placement(start, group, weight, EXACT if exact else SCALING)
+
+    return Placement(start, group, scaled, SCALING, counted)
+
+
+def scale(
+    start: NDArray[np.int64],
+    group: NDArray[np.int32],
+    people: NDArray[np.float64],
+    size: NDArray[np.float64],
+    *,
+    supported: bool = False,
+) -> NDArray[np.float64]:
+    """The weights x(kind)·y(group) that sum to 1 over groups, and over people to the sizes.
+
+    Kinds that fit the same groups are scaled as one. Where few rounds are not enough, edges that no
+    world uses, whose weights only tend to 0, are found by a flow and left out; with ``supported``,
+    there are none.
+    """
+    alike = _alike(start, group)
+    kinds = np.flatnonzero(np.bincount(alike, np.diff(start)))  # those that fit a group
+    people = np.bincount(alike, people)[kinds].astype(np.float64)
+    edge, kind = entries_of(start, kinds)
+    fits = group[edge]
+    rounds = SCALING_ROUNDS if supported else FEW_ROUNDS
+    of_edge, ended = _scaled(kind, fits, people, size, rounds)
+    used = None if ended or supported else _used_edges(kind, fits, people, size)
+    if used is not None:
+        choices = np.bincount(kind[used], minlength=len(people))[kind]
+        sole, several = used & (choices == 1), used & (choices > 1)
+        left = size - np.bincount(fits[sole], people[kind[sole]], len(size))
+        of_edge = sole.astype(np.float64)
+        of_edge[several], _ = _scaled(kind[several], fits[several], people, left, SCALING_ROUNDS)
+    elif not ended and not supported:
+        of_edge, _ = _scaled(kind, fits, people, size, SCALING_ROUNDS)
+    weight = np.zeros(len(group))
+    weight[edge] = of_edge
+    same, _ = entries_of(start, alike)
+    return weight[same]
+
+
+def _scaled(
+    kind: NDArray[np.int64],
+    group: NDArray[np.int32],
+    people: NDArray[np.float64],
+    size: NDArray[np.float64],
+    rounds: int,
+) -> tuple[NDArray[np.float64], bool]:
+    """The weights of edges of a kind and a group, and whether they have the right sums.
+
+    After each round, groups take a part of the round's change once more (momentum: Nesterov, 1983;
+    none after a round that it leads away from the sums: O'Donoghue and Candès, 2015).
+    """
+    (held, fits), (present, kind) = _numbered(group, len(size)), _numbered(kind, len(people))
+    size, people = size[held], people[present]
+    of_group, added, steps = size.copy(), np.zeros(len(size)), 0
+    last, total, ended = of_group, np.ones(len(people)), False
+    with np.errstate(invalid="ignore", divide="ignore"):  # a group without rows has no weight
+        for _ in range(rounds if len(kind) else 0):
+            last = of_group
+            total = np.bincount(kind, last.take(fits), len(people)).astype(np.float64)
+            filled = last * np.bincount(fits, (people / total).take(kind), len(size))
+            ratio = np.where(filled > 0, size / filled, 1.0)
+            ended = bool(np.abs(1 / ratio - 1).max(initial=0.0) < SCALING_PRECISION)
+            if ended:
+                break
+            step = np.log(ratio)
+            change = added + step
+            steps = steps + 1 if (size * step * change).sum() >= 0 else 0
+            added = np.clip(steps / (steps + 3) * change, -MOST_ADDED, MOST_ADDED)
+            of_group = last * ratio * np.exp(added)
+        return last[fits] / total[kind], ended
+
+
+def _numbered(codes: AnyInts, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the codes that occur, and for each code its place among them."""
+    occurring = np.flatnonzero(np.bincount(codes, minlength=count))
+    place = np.zeros(count, np.int64)
+    place[occurring] = np.arange(len(occurring))
+    return occurring, place[codes]
+
+
+def _used_edges(
+    kind: NDArray[np.int64],
+    group: NDArray[np.int32],
+    people: NDArray[np.float64],
+    size: NDArray[np.float64],
+) -> NDArray[np.bool_] | None:
+    """Whether a world uses each edge; None where no world fills every group."""
+    demand, supply = size.astype(np.int64), people.astype(np.int64)
+    if (demand != size).any() or (supply != people).any() or demand.sum() != supply.sum():
+        return None
+    start = starts_of(np.bincount(kind, minlength=len(people)))
+    flow = greatest_flow(demand, supply, start, group)
+    if flow.sum() < supply.sum():
+        return None
+    sent = flow > 0
+    of_kind, of_group = components_of_flow(len(size), start, group, kind[sent], group[sent])
+    return np.asarray(of_kind[kind] == of_group[group])
+
+
+def _alike(start: NDArray[np.int64], group: NDArray[np.int32]) -> NDArray[np.int64]:
+    """For each kind the first that fits the same groups; itself if it fits none."""
+    alike = np.arange(len(start) - 1)
+    some = np.flatnonzero(np.diff(start))
+    if not len(some):
+        return alike
+    mark = np.random.default_rng(0).integers(0, 2**63, int(group.max()) + 1, np.uint64)
+    marks = np.add.reduceat(mark[group], start[some])  # as numbers of 64 bits, modulo 2⁶⁴
+    _, first, number = np.unique(marks, return_index=True, return_inverse=True)
+    as_first = some[first][number]
+    entries, _ = entries_of(start, as_first)
+    if len(entries) == len(group) and (group[entries] == group).all():
+        alike[some] = as_first
+    return alike
+
+
+def count_components(
+    start: NDArray[np.int64],
+    group: NDArray[np.int32],
+    people: NDArray[np.int64],
+    size: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    kind_of_group: NDArray[np.int32] | None = None,
+    places: AnyInts | None = None,
+) -> bool:
+    """Replace the weights of small components by exact ones; whether none is left.
+
+    With ``kind_of_group``, people of one kind have a group of each kind that the groups they fit
+    have: in worlds without, there is none. With ``places``, the components of these kinds alone.
+    """
+    component = _components(start, group, len(size))
+    several = np.flatnonzero(np.diff(start) > 1)
+    kinds_of: dict[int, list[int]] = defaultdict(list)
+    open_components = distinct_values(component[several])
+    is_open = np.zeros(int(component.max(initial=0)) + 1, bool)
+    is_open[open_components] = True
+    if len(open_components) > EXACT_COMPONENTS:
+        return False
+    if places is not None:
+        is_open &= np.bincount(component[places], minlength=len(is_open)) > 0
+    for kind in np.flatnonzero(is_open[component] & (np.diff(start) > 0)):
+        kinds_of[int(component[kind])].append(int(kind))
+    all_exact = True
+    for kinds in kinds_of.values():
+        if people[kinds].sum() > EXACT_PEOPLE:
+            all_exact = False
+            continue
+        edges = [(start[kind], start[kind + 1]) for kind in kinds]
+        fits = [tuple(group[low:high].tolist()) for low, high in edges]
+        counts = people[kinds].tolist()
+        shares = _shares_of_alike(fits, counts, size) if kind_of_group is None else None
+        if shares is None:
+            counted = expected_places(fits, counts, size, kind_of_group)
+            if counted is None:
+                all_exact = False
+                continue
+            shares = [np.array(of_kind) / n for of_kind, n in zip(counted, counts, strict=True)]
+        for (low, high), share in zip(edges, shares, strict=True):
+            weight[low:high] = share
+    return all_exact
+
+
+def _shares_of_alike(
+    fits: Sequence[tuple[int, ...]], people: Sequence[int], size: NDArray[np.int64]
+) -> list[NDArray[np.float64]] | None:
+    """Return the shares of each kind, counted with kinds that fit the same groups as one.
+
+    None where no two do, or the groups may have too many states for that.
+    """
+    total: dict[tuple[int, ...], int] = defaultdict(int)
+    for fit, count in zip(fits, people, strict=True):
+        total[fit] += count
+    groups = list(set().union(*total))
+    if len(total) == len(fits) or prod((size[groups] + 1).tolist()) > EXACT_STATES:
+        return None
+    counted = expected_places(list(total), list(total.values()), size)
+    if counted is None:
+        return None
+    places = zip(total.items(), counted, strict=True)
+    share = {fit: np.array(of_fit) / count for (fit, count), of_fit in places}
+    return [share[fit] for fit in fits]
+
+
+def expected_places(
+    fits: Sequence[Sequence[int]],
+    people: Sequence[int],
+    size: NDArray[np.int64],
+    kind_of_group: NDArray[np.int32] | None = None,
+) -> list[list[float]] | None:
+    """For each kind how many of its people are in each group it fits, on average over all worlds.
+
+    None where more than ``EXACT_STATES`` states would have to be looked at, or where no world
+    fills every group. ``kind_of_group`` as in ``count_components``.
+    """
+    groups = sorted({group for fit in fits for group in fit})
+    # A state is one number: the places left in each group are its digits.
+    widths = {group: int(size[group]) + 1 for group in groups}
+    units = dict(zip(groups, accumulate((widths[g] for g in groups), mul, initial=1), strict=False))
+    full = sum((widths[group] - 1) * units[group] for group in groups)
+    if all(count == 1 for count in people) and full < MOST_STATE:
+        if kind_of_group is not None and any(len(set(kind_of_group[list(f)])) > 1 for f in fits):
+            return None  # one person has no group of each of several kinds
+        if prod(len(fit) for fit in fits) > FEW_WORLDS:
+            return _expected_of_single(
+                [np.array([(units[g], widths[g]) for g in fit]) for fit in fits], full
+            )
+    # People of one group first, then those of the same groups in turn: a group that is full, or
+    # that no later person fits, adds no states. The order changes no count.
+    order = sorted(range(len(fits)), key=lambda kind: (len(fits[kind]) > 1, tuple(fits[kind])))
+    ordered = [fits[kind] for kind in order], [people[kind] for kind in order]
+    found = _counted_places(*ordered, units, widths, kind_of_group)
+    if found is None:
+        return _counted_places(fits, people, units, widths, kind_of_group)
+    return [found[place] for place in np.argsort(order)]
+
+
+def _counted_places(
+    fits: Sequence[Sequence[int]],
+    people: Sequence[int],
+    units: Mapping[int, int],
+    widths: Mapping[int, int],
+    kind_of_group: NDArray[np.int32] | None,
+) -> list[list[float]] | None:
+    """Return the same, one kind after the other; groups have units and widths of digits."""
+    forward = [{sum((widths[group] - 1) * units[group] for group in widths): 1}]
+    steps: list[list[tuple[int, list[_Spread]]]] = []  # the states before each kind, and its moves
+    for fit, count in zip(fits, people, strict=True):
+        kinds = None if kind_of_group is None else kind_of_group[list(fit)].tolist()
+        digits = [(units[group], widths[group]) for group in fit]
+        known: dict[tuple[int, ...], list[_Spread] | None] = {}
+        moves = []
+        following: dict[int, int] = defaultdict(int)
+        for state, ways in forward[-1].items():
+            left = tuple([state // unit % width for unit, width in digits])
+            if left not in known:
+                known[left] = _spreads(left, [unit for unit, _ in digits], count, kinds)
+            spreads = known[left]
+            if spreads is None:
+                return None
+            moves.append((state, spreads))
+            for _, used, arrangements in spreads:
+                following[state - used] += ways * arrangements
+            if len(following) > EXACT_STATES:
+                return None
+        steps.append(moves)
+        forward.append(following)
+    worlds = forward[-1].get(0, 0)
+    if not worlds:
+        return None
+    result: list[list[float]] = []
+    backward = {0: 1}
+    for fit, moves, states in zip(fits[::-1], steps[::-1], forward[-2::-1], strict=True):
+        expected = [0] * len(fit)
+        before: dict[int, int] = {}
+        for state, spreads in moves:
+            total = 0
+            for taken, used, arrangements in spreads:
+                ways = arrangements * backward.get(state - used, 0)
+                if ways:
+                    total += ways
+                    reached = ways * states[state]
+                    for i, number_taken in taken:
+                        expected[i] += number_taken * reached
+            if total:
+                before[state] = total
+        backward = before
+        result.append([one / worlds for one in expected])
+    return result[::-1]
+
+
+def _expected_of_single(fits: Sequence[NDArray[np.int64]], full: int) -> list[list[float]] | None:
+    """Return the same for kinds of one person each, all states of a step at once.
+
+    ``fits`` has, for each group that a person fits, the unit and the width of its digit.
+    """
+    state, ways = np.array([full]), np.ones(1, np.float64)
+    steps = []  # the moves of each person: their states before and after, groups and ways
+    for digits in fits:
+        unit, width = digits.T
+        before, group = np.nonzero(state[:, None] // unit % width)
+        state, after = np.unique(state[before] - unit[group], return_inverse=True)
+        if len(state) > EXACT_STATES:
+            return None
+        reached = ways[before]
+        steps.append((len(ways), before, after, group, reached))
+        ways = np.bincount(after, reached, len(state)).astype(np.float64)
+    if not len(state) or state[0]:
+        return None
+    result: list[list[float]] = []
+    worlds, following = ways[0], np.zeros(len(state))
+    following[0] = 1.0
+    moves = zip(fits[::-1], steps[::-1], strict=True)
+    for digits, (states, before, after, group, reached) in moves:
+        remaining = following[after]
+        expected = np.bincount(group, reached * remaining, len(digits)) / worlds
+        result.append(expected.tolist())
+        following = np.bincount(before, remaining, states).astype(np.float64)
+    return result[::-1]
+
+
+def _spreads(
+    left: Sequence[int], units: Sequence[int], count: int, kinds: Sequence[int] | None
+) -> list[_Spread] | None:
+    """All ways to put ``count`` people into the places left; None where there are too many.
+
+    With ``kinds`` of the groups, those that put a person into a group of each kind.
+    """
+    every = set(kinds or ())
+    if count == 1:
+        if len(every) > 1:
+            return []
+        return [(((i, 1),), unit, 1) for i, unit in enumerate(units) if left[i]]
+    spreads: list[tuple[tuple[tuple[int, int], ...], int, int, int]] = [((), 0, 1, count)]
+    for i, (places, unit) in enumerate(zip(left, units, strict=True)):
+        spreads += [
+            ((*taken, (i, n)), used + n * unit, ways * comb(remaining, n), remaining - n)
+            for taken, used, ways, remaining in spreads
+            for n in range(1, min(places, remaining) + 1)
+        ]
+        if len(spreads) > EXACT_STATES:
+            return None
+    return [
+        (taken, used, ways)
+        for taken, used, ways, remaining in spreads
+        if remaining == 0 and (kinds is None or {kinds[i] for i, _ in taken} == every)
+    ]
+
+
+def _components(
+    start: NDArray[np.int64], group: NDArray[np.int32], groups: int
+) -> NDArray[np.int64]:
+    """For each kind the smallest group that it is connected with."""
+    some = np.flatnonzero(np.diff(start))
+    head = group[start[some]]
+    edges = group.astype(np.int64)
+    label = smallest_connected(groups, np.repeat(head, np.diff(start)[some]), edges)
+    component = np.zeros(len(start) - 1, np.int64)
+    component[some] = label[head]
+    return component

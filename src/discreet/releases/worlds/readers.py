@@ -1,0 +1,505 @@
+"""What the rows of T^S support in the sets of a decomposed release.
+
+A published value that no signature supports could be ruled out by any attacker, and so could one
+that no assignment of all people to all rows gives to any person of the group
+(``table.assignments``).
+
+Readers of T^S: what is left of a person's other values once one sensitive value is known.
+
+The attacker knows the release, in which group a person is, and the person's value of one attribute.
+Three attackers, each stronger than the one before:
+
+- ``pair`` keeps the values of the group's sets that occur in T^S together with the known one;
+- ``row`` keeps those of rows of T^S with the known value that lie wholly within the sets;
+- ``matching`` keeps those that some assignment of all people to all rows of T^S uses, each row for
+  one person, each within the sets of the person's group (``data.assignments``).
+
+``matching`` counts no assignments and is exact; it is left out where the graph of people and rows
+is too large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+
+from discreet.errors import InputError
+from discreet.releases.manifest import Manifest, ReaderFinding
+from discreet.releases.worlds.sensitive_sets import (
+    CODED_AT_ONCE,
+    PEOPLE,
+    SENSITIVE,
+    SensitiveSignatures,
+    primary_of,
+    read_sets,
+    signatures_of,
+)
+from discreet.table.assignments import (
+    EDGES,
+    FEW_VALUES,
+    PossibleRows,
+    Sets,
+    World,
+    impossible_values,
+    possible_rows,
+    rows_by_value,
+    set_words,
+    sets_of_groups,
+    supporting_rows,
+)
+from discreet.table.coded_table import CodedTable
+from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import (
+    count_bits,
+    distinct_values,
+    entries_of,
+    starts_of,
+    stretches,
+)
+from discreet.table.published import GROUP
+from discreet.table.worlds.restricted_rows import RestrictedRows, restricted_rows
+from discreet.table.worlds.supported_values import count_supported
+from discreet.typing import AnyInts, Bools, Ints, Ints32
+
+READERS = ("pair", "row")
+FINDING_ROWS = 100_000  # of a release in parts that is collected to see what attackers find
+
+
+def count_unsupported(sets: Sets, signatures: SensitiveSignatures) -> Ints:
+    """Return how many values of each attribute no row of T^S supports in their group."""
+    return _by_attribute(sets, unsupported_values(sets, signatures))
+
+
+def unsupported_values(sets: Sets, signatures: SensitiveSignatures) -> Bools:
+    """Return which entries no row of T^S supports in their group; found once for these sets."""
+    return sets.once(
+        ("unsupported", signatures),
+        lambda: _unsupported(
+            sets.start,
+            sets.value,
+            sets.groups,
+            signatures.codes,
+            signatures.offset,
+            signatures.start,
+            signatures.listed,
+        ),
+    )
+
+
+def _by_attribute(sets: Sets, entries: Bools) -> Ints:
+    """Return how many of the entries each attribute has."""
+    ends = sets.start[:: max(sets.groups, 1)].tolist()
+    return np.array([np.count_nonzero(entries[a:b]) for a, b in pairwise(ends)], np.int64)
+
+
+def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader: str) -> AnyInts:
+    """For each known value of each group, how many values of each attribute an attacker keeps.
+
+    A row for each entry of the known attribute's sets, in their order; found once for these sets.
+    """
+    find = _values_in_rows if reader == "row" else _values_beside
+    return sets.once(("kept", reader, signatures, known), lambda: find(sets, signatures, known))
+
+
+def _supported(
+    sets: Sets, signatures: SensitiveSignatures, known: int
+) -> tuple[Ints32, int] | None:
+    """What ``count_supported`` returns; found once for these sets."""
+    return sets.once(
+        ("supported", signatures, known), lambda: count_supported(sets, signatures.codes, known)
+    )
+
+
+def are_few_within(sets: Sets, signatures: SensitiveSignatures, primary: int) -> bool:
+    """Return whether rows of T^S within the sets are few enough to look for assignments."""
+    found = _supported(sets, signatures, primary)
+    if found is not None:
+        return found[1] <= EDGES
+    return rows_within(sets, signatures, primary)[1] is not None
+
+
+def _values_in_rows(sets: Sets, signatures: SensitiveSignatures, known: int) -> Ints32:
+    found = _supported(sets, signatures, known)
+    if found is not None:
+        return found[0]
+    begin, row = rows_within(sets, signatures, known)
+    if row is not None:
+        return count_values(begin, row, signatures.codes, signatures.offset)
+    return _kept_values(
+        sets.start,
+        sets.value,
+        sets.groups,
+        signatures.codes,
+        signatures.offset,
+        signatures.start,
+        signatures.listed,
+        known,
+    )
+
+
+def count_values(begin: Ints, row: Ints32, codes: Ints32, offset: Ints) -> Ints32:
+    """Return how many values of each attribute the rows of each entry have.
+
+    Attributes of few values have a bit for each in words of 64 bits, which entries combine.
+    """
+    kept = np.zeros((len(begin) - 1, codes.shape[1]), np.int32)
+    values = np.diff(offset)
+    few = np.flatnonzero(values <= FEW_VALUES)
+    first_bit = starts_of(values[few])
+    word, bit = np.divmod(first_bit[:-1] + codes[:, few], 64)
+    owner = np.repeat(few, values[few])  # the attribute of each bit
+    one = np.left_shift(np.uint64(1), bit.astype(np.uint64))
+    for number in range(-(-int(first_bit[-1]) // 64)):
+        of_row = np.bitwise_or.reduce(np.where(word == number, one, np.uint64(0)), axis=1)
+        owners = owner[64 * number : 64 * (number + 1)]
+        for part in stretches(np.diff(begin)):
+            some = part.start + np.flatnonzero(np.diff(begin[part.start : part.stop + 1]))
+            if not len(some):
+                continue
+            bits = of_row[row[begin[part.start] : begin[part.stop]]]
+            occurs = np.bitwise_or.reduceat(bits, begin[some] - begin[part.start])
+            for attribute in np.unique(owners):
+                mask = sum(1 << int(place) for place in np.flatnonzero(owners == attribute))
+                kept[some, attribute] += count_bits(occurs & np.uint64(mask))
+    for attribute in np.flatnonzero(values > FEW_VALUES):
+        for part in stretches(np.diff(begin)):
+            entry = np.repeat(np.arange(part.stop - part.start), np.diff(begin)[part])
+            value = codes[row[begin[part.start] : begin[part.stop]], attribute]
+            pair = distinct_values(entry * values[attribute] + value)
+            distinct = pair // values[attribute]
+            kept[part, attribute] = np.bincount(distinct, minlength=part.stop - part.start)
+    return kept
+
+
+def _values_beside(sets: Sets, signatures: SensitiveSignatures, known: int) -> AnyInts:
+    """The same for the attacker who keeps each value that some row of T^S has beside the known."""
+    start, value = sets.of(known)
+    values = np.diff(signatures.offset)
+    result = np.zeros((len(value), len(values)), np.min_scalar_type(int(values.max(initial=0))))
+    for attribute in range(len(values)):
+        beside = np.zeros((values[known], values[attribute]), np.bool_)
+        beside[signatures.codes[:, known], signatures.codes[:, attribute]] = True
+        words = sets.words(attribute)
+        if words is None:
+            result[:, attribute] = _listed_beside(sets, beside, known, attribute)
+            continue
+        with_value = set_words(starts_of(beside.sum(axis=1)), np.nonzero(beside)[1])
+        for part in stretches(np.diff(start), CODED_AT_ONCE):
+            first, length = start[part.start], np.diff(start[part.start : part.stop + 1])
+            own = value[first : first + length.sum()]
+            for word in range(min(words.shape[1], with_value.shape[1])):
+                both = np.repeat(words[part, word], length)
+                both &= with_value[:, word].take(own)
+                result[first : first + len(own), attribute] += count_bits(both)
+    return result
+
+
+def _listed_beside(sets: Sets, beside: Bools, known: int, attribute: int) -> Ints:
+    """Return for each entry how many values of a set of many values some row has beside it."""
+    start, value = sets.of(known)
+    group = np.repeat(np.arange(sets.groups), np.diff(start))
+    result = np.zeros(len(value), np.int64)
+    first, others = sets.of(attribute)
+    for part in stretches(np.diff(first)[group]):
+        held, place = entries_of(first, group[part])
+        kept = beside[value[part][place], others[held]]
+        result[part] = np.bincount(place, kept, part.stop - part.start)
+    return result
+
+
+def rows_within(
+    sets: Sets, signatures: SensitiveSignatures, known: int
+) -> tuple[Ints, Ints32 | None]:
+    """The rows of T^S within the sets, by known values; found once for these sets."""
+    return sets.once(
+        ("rows within", signatures, known),
+        lambda: supporting_rows(sets, signatures.codes, known, EDGES),
+    )
+
+
+def rows_in_worlds(
+    sets: Sets,
+    signatures: SensitiveSignatures,
+    primary: int,
+    size: Ints,
+    world: World | None = None,
+) -> PossibleRows | None:
+    """The rows of T^S that people of each group have in some world; found once for these sets."""
+    return sets.once(
+        ("possible rows", signatures, primary),
+        lambda: _rows_in_worlds(sets, signatures, primary, size, world),
+    )
+
+
+def _rows_in_worlds(
+    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints, world: World | None
+) -> PossibleRows | None:
+    begin, row = rows_within(sets, signatures, primary)
+    if row is None:
+        return None
+    restricted = _restricted_by(sets, signatures, primary, size, world)
+    if restricted is None:
+        return possible_rows(
+            sets,
+            signatures.codes,
+            signatures.count,
+            primary,
+            size,
+            supporting=(begin, row),
+            world=world,
+        )
+    start = begin[sets.of(primary)[0]]
+    possible = np.ones(len(row), np.bool_)
+    possible[entries_of(start, restricted.groups)[0]] = restricted.possible
+    return PossibleRows(np.concatenate(([0], np.cumsum(possible)))[start], row[possible], True)
+
+
+def _restricted_by(
+    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints, world: World | None
+) -> RestrictedRows | None:
+    """Return where a known world shows that rows are ruled out; found once for these sets."""
+    return sets.once(
+        ("restricted", signatures, primary),
+        lambda: (
+            None
+            if world is None
+            else restricted_rows(sets, signatures.codes, signatures.count, primary, size, world)
+        ),
+    )
+
+
+def rows_ruled_out(
+    sets: Sets,
+    signatures: SensitiveSignatures,
+    primary: int,
+    size: Ints,
+    world: World | None = None,
+) -> tuple[Ints, PossibleRows] | None:
+    """The groups in which all groups together rule out rows within the sets, and what is left.
+
+    None where the graph of people and rows is too large. A world that is known saves a search.
+    """
+    restricted = _restricted_by(sets, signatures, primary, size, world)
+    if restricted is not None:
+        return restricted.groups, restricted.rows
+    possible = rows_in_worlds(sets, signatures, primary, size, world)
+    if possible is None:
+        return None
+    begin, _ = rows_within(sets, signatures, primary)
+    groups = np.flatnonzero(np.diff(possible.start) < np.diff(begin[sets.of(primary)[0]]))
+    start = starts_of(np.diff(possible.start)[groups])
+    rows, _ = entries_of(possible.start, groups)
+    return groups, PossibleRows(start, possible.row[rows], possible.complete)
+
+
+def struck_values(
+    sets: Sets,
+    signatures: SensitiveSignatures,
+    primary: int,
+    size: Ints,
+    world: World | None = None,
+) -> tuple[Ints, bool] | None:
+    """How many values of each attribute no world has in their group, and whether any world exists.
+
+    None where the graph of people and rows is too large. A world that is known saves a search.
+    """
+    ruled_out = rows_ruled_out(sets, signatures, primary, size, world)
+    if ruled_out is None:
+        return None
+    groups, rows = ruled_out
+    struck = unsupported_values(sets, signatures).copy()
+    entries, narrow = sets_of_groups(sets, groups)
+    struck[entries] = impossible_values(narrow, signatures.codes, rows)
+    return _by_attribute(sets, struck), rows.complete
+
+
+def _unsupported_at_once(
+    start: Ints, value: Ints32, groups: int, codes: Ints32, *listed: object
+) -> Bools:
+    sets = Sets(start, value, groups)
+    begin, row = supporting_rows(sets, codes, 0, EDGES)
+    if row is None:
+        found: Bools = cast(Any, _unsupported).function(start, value, groups, codes, *listed)
+        return found
+    return impossible_values(sets, codes, PossibleRows(begin[sets.of(0)[0]], row, True))
+
+
+# Compiled: a search through the rows of T^S that ends with the first that is found.
+@kernel(interpreted=_unsupported_at_once)
+def _unsupported(
+    start: Ints,
+    value: Ints32,
+    groups: int,
+    codes: Ints32,
+    offset: Ints,
+    listed_start: Ints,
+    listed: Ints32,
+) -> Bools:
+    attributes = codes.shape[1]
+    stamp = np.full(offset[attributes], -1, np.int32)
+    supported = np.full(offset[attributes], -1, np.int32)
+    result = np.zeros(len(value), np.bool_)
+    for group in range(groups):
+        for attribute in range(attributes):
+            which = attribute * groups + group
+            for entry in range(start[which], start[which + 1]):
+                stamp[offset[attribute] + value[entry]] = group
+        for attribute in range(attributes):
+            which = attribute * groups + group
+            for entry in range(start[which], start[which + 1]):
+                place = offset[attribute] + value[entry]
+                if supported[place] == group:
+                    continue
+                for i in range(listed_start[place], listed_start[place + 1]):
+                    supports = True
+                    for other in range(attributes):
+                        supports &= stamp[offset[other] + codes[listed[i], other]] == group
+                    if supports:
+                        for other in range(attributes):
+                            supported[offset[other] + codes[listed[i], other]] = group
+                        break
+                if supported[place] != group:
+                    result[entry] = True
+    return result
+
+
+# Compiled: every row of T^S with a value, for every value of every set.
+@kernel(work=100)
+def _kept_values(
+    start: Ints,
+    value: Ints32,
+    groups: int,
+    codes: Ints32,
+    offset: Ints,
+    listed_start: Ints,
+    listed: Ints32,
+    known: int,
+) -> Ints32:
+    attributes = codes.shape[1]
+    stamp = np.full(offset[attributes], -1, np.int32)
+    seen = np.full(offset[attributes], -1, np.int64)
+    first = start[known * groups]
+    result = np.zeros((start[(known + 1) * groups] - first, attributes), np.int32)
+    for group in range(groups):
+        for attribute in range(attributes):
+            which = attribute * groups + group
+            for entry in range(start[which], start[which + 1]):
+                stamp[offset[attribute] + value[entry]] = group
+        which = known * groups + group
+        for entry in range(start[which], start[which + 1]):
+            place = offset[known] + value[entry]
+            for i in range(listed_start[place], listed_start[place + 1]):
+                supports = True
+                for other in range(attributes):
+                    if stamp[offset[other] + codes[listed[i], other]] != group:
+                        supports = False
+                        break
+                if not supports:
+                    continue
+                for attribute in range(attributes):
+                    at = offset[attribute] + codes[listed[i], attribute]
+                    if seen[at] != entry:
+                        seen[at] = entry
+                        result[entry - first, attribute] += 1
+    return result
+
+
+@dataclass(frozen=True)
+class LinkFinding:
+    """How well one attacker does against one attribute, over all people and known values."""
+
+    reader: str
+    known: str
+    attribute: str
+    least: int  # values left to the attacker in the worst case
+    certain: int  # people whose value is certain: a single one is left
+    people: int
+    exact: bool  # False where ``certain`` is the most that the release leaves possible
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as plain data."""
+        return asdict(self)
+
+
+def link_through_sensitive_table(
+    tables: Mapping[str, CodedTable], known: str, primary: str
+) -> list[LinkFinding]:
+    """Return what each reader who knows one attribute finds out about the others."""
+    people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+    names = [column.name for column in sensitive.sensitive]
+    for name in (known, primary):
+        if name not in names:
+            raise InputError(f"'{name}' is not a sensitive attribute. Allowed: {', '.join(names)}.")
+    sets = read_sets(tables, names)
+    signatures = signatures_of(sensitive, names)
+    number, size = names.index(known), people[GROUP].counts
+    kept = {reader: kept_values(sets, signatures, number, reader) for reader in READERS}
+    matched = matched_values(sets, signatures, number, names.index(primary), size)
+    if matched is not None:
+        kept["matching"] = matched
+    findings = []
+    for reader, left in kept.items():
+        for place, name in enumerate(names):
+            if name == known:
+                continue
+            certain, exact = _certain_people(sets, number, left[:, place], size, known == primary)
+            findings.append(
+                LinkFinding(
+                    reader,
+                    known,
+                    name,
+                    least=int(left[:, place].min(initial=sensitive[name].cardinality)),
+                    certain=certain,
+                    people=people.rows,
+                    exact=exact,
+                )
+            )
+    return findings
+
+
+def _certain_people(
+    sets: Sets, known: int, left: AnyInts, size: Ints, occur: bool
+) -> tuple[int, bool]:
+    """How many people at most have a known value that leaves a single one; whether so many do.
+
+    How often a value of a set occurs in its group is not published. Where each is known to occur,
+    every other value of the set takes one person.
+    """
+    start, _ = sets.of(known)
+    groups = np.searchsorted(start, np.flatnonzero(left == 1), side="right") - 1
+    groups, sure = np.unique(groups, return_counts=True)
+    length, people = np.diff(start)[groups], size[groups]
+    others = length - sure
+    most = people - others if occur else people
+    told = (others == 0) | ((people == length) & occur)
+    return int(most.sum()), bool(told.all())
+
+
+def reader_findings(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[ReaderFinding]:
+    """Return what attackers who use T^S find in a release."""
+    primary = primary_of(manifest)
+    found = link_through_sensitive_table(tables, primary, primary)
+    return [ReaderFinding(**finding.to_dict()) for finding in found]
+
+
+def matched_values(
+    sets: Sets, signatures: SensitiveSignatures, known: int, primary: int, size: Ints
+) -> AnyInts | None:
+    """For each known value of each group, how many values of each attribute assignments use.
+
+    None where the graph of people and rows is too large.
+    """
+    ruled_out = rows_ruled_out(sets, signatures, primary, size)
+    if ruled_out is None or not are_few_within(sets, signatures, primary):
+        return None
+    groups, rows = ruled_out
+    kept = kept_values(sets, signatures, known, "row").copy()
+    _, narrow = sets_of_groups(sets, groups)
+    begin, order = rows_by_value(narrow, signatures.codes, known, rows)
+    entries, _ = entries_of(sets.of(known)[0], groups)
+    kept[entries] = count_values(begin, rows.row[order], signatures.codes, signatures.offset)
+    return kept

@@ -1,1 +1,0 @@
-"""Pages in other languages: one catalogue each, keyed by the English sentence."""

@@ -1,1 +1,0 @@
-"""Models that the papers describe as background, each in one file."""

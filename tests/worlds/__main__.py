@@ -1,0 +1,5 @@
+import sys
+
+from tests.worlds.driver import main
+
+sys.exit(main())

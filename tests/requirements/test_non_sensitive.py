@@ -175,9 +175,7 @@ def test_every_requirement_is_met_and_derived_again_from_the_files(tmp_path, met
 
 
 STRUCTURAL = {
-    "anatomy": {"p-diversity": {"l": 2}},
     "msa-diversity": {"p-diversity": {"l": 2}},
-    "decomposition": {"distinct-l-diversity": {"l": 2}},
 }
 
 

@@ -280,7 +280,7 @@ def judged_task(job: Job, table: CodedTable, requirements: Sequence[Requirement]
         requirement.with_bits(bits).with_sizes_by(source)
         for requirement in requirements_for_attackers(job, requirements, bits)
     ]
-    if job.method.judges_counts:
+    if job.method.judges_counts or job.method.spares_values:
         required = of_sensitive_values(required, table, marks)
     task = task_of_check(job, table, required)
     return replace(task, bitmaps=bitmaps, knowledge=knowledge_of_job(job))

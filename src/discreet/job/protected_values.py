@@ -31,7 +31,7 @@ def advising_to_spare(job: Job) -> Iterator[None]:
         yield
     except InfeasibleError as error:
         names = _declared(job)
-        if not names or job.method.judges_counts:
+        if not names or job.method.judges_counts or job.method.spares_values:
             raise
         listed = ", ".join(f"'{name}'" for name in names)
         raise InfeasibleError(

@@ -274,6 +274,9 @@ class Method(Named):
     removes_terms: ClassVar[bool] = False
     # Whether groups are judged by counts alone, also by those of kinds or of sensitive values.
     judges_counts: ClassVar[bool] = False
+    # Whether it protects the sensitive values of an attribute alone, where a job names them, though
+    # it does not judge by counts.
+    spares_values: ClassVar[bool] = False
     judges_items: ClassVar[bool] = False  # whether it meets requirements on the items of sets
     # Whether it meets requirements for attackers who know some quasi-identifiers, not all.
     judges_attackers: ClassVar[bool] = False

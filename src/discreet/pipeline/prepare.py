@@ -128,7 +128,7 @@ def _form(
         .with_sizes_by("weights" if job.population is None else "table")
         for requirement in requirements_for_attackers(job, job.requirements, bits)
     ]
-    if job.method.judges_counts:
+    if job.method.judges_counts or job.method.spares_values:
         keeping = job.person is not None and job.person.rows == "keep"
         requirements = of_sensitive_values(requirements, table, marks, of_persons=keeping)
     task = Task(

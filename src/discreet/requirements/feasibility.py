@@ -9,13 +9,47 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.typing import Ints
+from discreet.typing import Bools, Ints
 
 
-def permissible_ell(counts: Ints) -> int:
-    """l_per = ⌊n / n1⌋, n1 the count of the most frequent value: beliefs can be kept at 1/l_per."""
-    greatest = int(counts.max(initial=0))
-    return int(counts.sum()) // greatest if greatest else 0
+def permissible_ell(counts: Ints, sensitive: Bools | None = None) -> int:
+    """l_per = ⌊n / n1⌋: beliefs in sensitive values can be kept at 1/l_per.
+
+    n1 is the count of the most frequent sensitive value, of any value by default; n where no row
+    has a sensitive one.
+    """
+    greatest = int((counts if sensitive is None else counts[sensitive]).max(initial=0))
+    return int(counts.sum()) // greatest if greatest else int(counts.sum())
+
+
+def diverse_ell(counts: Ints, sensitive: Bools) -> int:
+    """The largest ℓ for which rows with a sensitive value form groups of ℓ distinct values.
+
+    In n1 groups, n1 the count of the most frequent sensitive value, a harmless value has at most
+    n1 rows. More groups do not help: the rows that they lack grow at least as fast. l_per where
+    all values are sensitive.
+    """
+    groups = int(counts[sensitive].max(initial=0))
+    if not groups:
+        return int(counts.sum())
+    return int(np.minimum(counts, groups).sum()) // groups
+
+
+def most_diverse_groups(counts: Ints, sensitive: Bools, ell: int) -> int:
+    """The most groups of ℓ distinct values that hold all rows with a sensitive value.
+
+    The greatest m with Σ_v min(n(v), m) ≥ ℓ·m, sensitive v unlimited. The difference is concave in
+    m and not negative at 0, so the m that fulfil it are an interval.
+    """
+    certain, harmless = int(counts[sensitive].sum()), counts[~sensitive]
+    fits, fails = 0, int(counts.sum()) // ell + 1
+    while fails - fits > 1:
+        middle = (fits + fails) // 2
+        if certain + int(np.minimum(harmless, middle).sum()) >= ell * middle:
+            fits = middle
+        else:
+            fails = middle
+    return fits
 
 
 def value_entropy(counts: Ints) -> float:

@@ -41,7 +41,11 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt
 
 from discreet.errors import InfeasibleError, JobError
 from discreet.methods.base import Decomposed, NoiseValues, ShardedMethod, Task
-from discreet.methods.decomposition.group_forming import form_groups, join_residual_rows
+from discreet.methods.decomposition.group_forming import (
+    form_groups,
+    join_residual_rows,
+    lacking_groups,
+)
 from discreet.methods.decomposition.group_merging import (
     SignatureGroups,
     exchange_rows,
@@ -95,7 +99,14 @@ class DecompositionEntry(MethodEntry):
     groups: NonNegativeInt = 0
 
     def problems(self, release: StatedRelease) -> list[str]:
-        return bound_problems(self.l, release.promised)
+        promised: dict[str, int] = {}
+        for parameters in release.promised:
+            least, name = parameters.get("l"), parameters.get("attribute")
+            if isinstance(least, Mapping):
+                promised |= least
+            elif isinstance(least, int) and isinstance(name, str):
+                promised[name] = least
+        return bound_problems(self.l, [{"l": {name: promised.get(name) for name in self.l}}])
 
     def private_sentences(self, facts: Mapping[str, Any], utility: Mapping[str, Any]) -> list[str]:
         if "noise_values" not in facts:
@@ -110,6 +121,7 @@ class Decomposition(ShardedMethod):
 
     name: ClassVar[str] = "decomposition"
     entry: ClassVar[type[MethodEntry]] = DecompositionEntry
+    spares_values: ClassVar[bool] = True
 
     primary: str | None = Field(
         default=None,
@@ -162,10 +174,15 @@ class Decomposition(ShardedMethod):
         formed = form_groups(targets.primary, targets.others, ell, wanted, task, self.prefer)
         group_of_row = join_residual_rows(formed, targets.primary, targets.others, wanted, task.rng)
         task.progress(self.name, 0.7)
-        asked = np.ones(formed.groups, bool) if conditional else formed.short
+        short = formed.short
+        if not all(mask.all() for mask in targets.masks):  # a residual row may expose a group
+            short = lacking_groups(
+                group_of_row, formed.groups, targets.others, targets.masks[1:], wanted
+            )
+        asked = np.ones(formed.groups, bool) if conditional else short
         if not asked.any():
             return self._outcome(targets, conditional, group_of_row, formed.groups, {}, 0)
-        sensitive = index_sensitive(columns, task.table.rows)
+        sensitive = index_sensitive(columns, task.table.rows, targets.masks)
         groups = SignatureGroups(group_of_row, formed.groups, sensitive.classes.class_of_row)
         if self.noise == "linkable":
             noise = _linkable_noise(sensitive, groups, np.flatnonzero(asked), targets, task.rng)
@@ -188,7 +205,12 @@ class Decomposition(ShardedMethod):
         merged = merge_lacking(groups, noise, fill, task)
         if merged.lacking is not None:
             raise _infeasible(merged.lacking, targets, sensitive)
-        noise = support_noise(sensitive, merged.group_of_row, merged.groups, merged.noise, task.rng)
+        noise = support_noise(
+            sensitive, merged.group_of_row, merged.groups, merged.noise, task.rng, [ell, *wanted]
+        )
+        if noise.lacking.any():
+            worst = noise.lacking[noise.lacking.sum(axis=1).argmax()]
+            raise _infeasible(worst, targets, sensitive)
         values = _by_attribute(noise, targets)
         return self._outcome(
             targets, conditional, merged.group_of_row, merged.groups, values, merged.merged
@@ -252,8 +274,8 @@ class Decomposition(ShardedMethod):
 def _promises(
     targets: Targets, conditional: ConditionalLDiversity | None
 ) -> tuple[Requirement, ...]:
-    own = SaDiversity(l=dict(targets.ell))
-    return (own,) if conditional is None else (own, conditional)
+    own = targets.guarantees
+    return tuple(own) if conditional is None else (*own, conditional)
 
 
 def _by_attribute(noise: Noise, targets: Targets) -> dict[str, NoiseValues]:

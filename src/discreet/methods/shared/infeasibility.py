@@ -202,15 +202,20 @@ def protects_nothing(
     return single_rows >= achieved[name]
 
 
-def nothing_by_default(method: str, columns: Sequence[Column]) -> InfeasibleError:
-    """The error where the default ℓ would be 1, because one value fills most of the rows."""
+def nothing_by_default(method: str, columns: Sequence[tuple[Column, Bools]]) -> InfeasibleError:
+    """The error where the default ℓ would be 1: one sensitive value fills most of the rows.
+
+    ``columns`` are the attributes with their sensitive values.
+    """
     named = " and ".join(
-        f"'{column.name}' ({column.counts.max() / max(column.counts.sum(), 1):.1%})"
-        for column in columns
+        f"'{column.name}' "
+        f"({column.counts[sensitive].max(initial=0) / max(column.counts.sum(), 1):.1%})"
+        for column, sensitive in columns
     )
     return InfeasibleError(
-        f"{method}: one value fills more than half of the rows of {named}, so that no l above 1 is"
-        f" feasible for it by default. To make it feasible: drop the attribute (analysts lose it);"
-        f" or use mondrian with t-closeness (a group may then tell little more than the whole"
-        f" table)."
+        f"{method}: one sensitive value fills more than half of the rows of {named}, so that no l "
+        "above 1 is feasible for it by default. To make it feasible: name that value under "
+        "'non_sensitive_values', if it is no secret (it may then be disclosed); or drop the "
+        "attribute (analysts lose it); or use mondrian with t-closeness (a group may then tell "
+        "little more than the whole table)."
     )

@@ -121,6 +121,7 @@ class MsaDiversity(Method):
     name: ClassVar[str] = "msa-diversity"
     entry: ClassVar[type[MethodEntry]] = MsaDiversityEntry
     spread: ClassVar[Spread | None] = Spread.CURVE
+    judges_counts: ClassVar[bool] = True
 
     grouping: Literal["curve", "blocks", "paper"] = Field(
         default="curve",
@@ -214,7 +215,7 @@ class MsaDiversity(Method):
     def _grouped(self, task: Task, bounds: Bounds) -> Grouped:
         order = curve_order(task)
         if self.grouping == "paper":
-            values = _stacked(task.table.sensitive, order)
+            values = _bounded_values(task, bounds, order)
             group = paper_groups(values, _places(task, order), bounds.least)
             codes = _stacked(task.table.quasi_identifiers, order)
             return Grouped(order, group, codes, {"grouped": int((group >= 0).sum())})
@@ -301,9 +302,9 @@ def rows_along(task: Task, bounds: Bounds, order: NDArray[np.int64]) -> Rows:
         pairs.append(_pair_losses(hierarchy) if hierarchy and kinds[-1] == TREE else np.zeros(0))
     places = [scale_of_values(column, task.hierarchies.get(column.name)) for column in columns]
     return Rows(
-        values=_stacked(table.sensitive, order),
-        part=np.array([ell.denominator for ell in bounds.ell], np.int64),
-        whole=np.array([ell.numerator for ell in bounds.ell], np.int64),
+        values=_bounded_values(task, bounds, order),
+        part=np.array([share.ell.denominator for share in bounds.shares], np.int64),
+        whole=np.array([share.ell.numerator for share in bounds.shares], np.int64),
         least=bounds.least,
         codes=_stacked(columns, order),
         kind=np.array(kinds, np.int64),
@@ -313,6 +314,15 @@ def rows_along(task: Task, bounds: Bounds, order: NDArray[np.int64]) -> Rows:
         pair_start=_starts(pairs),
         pair=np.concatenate([*pairs, np.zeros(0)]),
     )
+
+
+def _bounded_values(task: Task, bounds: Bounds, order: Ints) -> Codes:
+    """(rows, bounds) The value that each bound counts, HARMLESS where it covers none."""
+    columns = [task.table[share.attribute] for share in bounds.shares]
+    values = _stacked(columns, order)
+    for number, share in enumerate(bounds.shares):
+        values[:, number] = share.code_of_value.take(values[:, number])
+    return values
 
 
 def _stacked(columns: Sequence[Column], order: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -422,14 +432,16 @@ def hardness_of(rows: Rows) -> NDArray[np.float64]:
 
 
 def _frequency(rows: Rows, chosen: Ints | slice) -> NDArray[np.float64]:
-    """For each attribute and chosen row how often its value occurs, over what is allowed."""
+    """For each bound and chosen row how often its value occurs, over what is allowed."""
     start = _value_starts(rows)
-    counts = count_values(rows.values, start)[rows.values[chosen] + start[:-1]]
+    values = rows.values[chosen]
+    counts = np.append(count_values(rows.values, start), 0)  # the last for harmless ones
+    counts = counts[np.where(values >= 0, values + start[:-1], len(counts) - 1)]
     return np.asarray((counts * (rows.whole / rows.part)).T)
 
 
 def _value_starts(rows: Rows) -> Ints:
-    """Where the values of each attribute begin in a list of all values, and its end."""
+    """Where the values of each bound begin in a list of all values, and its end."""
     return np.cumsum([0, *(rows.values.max(axis=0) + 1)], dtype=np.int64)
 
 
@@ -464,7 +476,7 @@ def _unplaced(groups: DiverseGroups) -> int:
 
 def form_stacked(rows: Rows, groups: DiverseGroups, unplaced: NDArray[np.int64]) -> None:
     """Form groups of unplaced rows, however far apart."""
-    codes = [np.ascontiguousarray(rows.values[unplaced, j]) for j in range(rows.values.shape[1])]
+    codes = [rows.values[unplaced, j] + 1 for j in range(rows.values.shape[1])]  # 0: harmless
     stacks = group_codes(codes, [int(code.max()) + 1 for code in codes], len(unplaced))
     form_from_stacks(
         rows, groups, unplaced, stacks.class_of_row, stacks.count, CANDIDATES, COMPARED,

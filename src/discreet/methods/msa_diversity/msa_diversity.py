@@ -11,6 +11,7 @@ SA-distinct group      a smallest group: ``group_forming.may_join``
 1D QI                  ``hilbert.task_keys``
 Grouping, Satisfy      ``group_forming.form_groups``, ``stacked_forming``
 remaining tuples       ``unplaced_rows``, ``donors``
+don't-care values      ``diverse_groups.HARMLESS``
 generalize, anatomize  ``publish: generalized``, ``publish: buckets``
 =====================  ========================================================================
 
@@ -23,7 +24,9 @@ curve order leaks to an attacker who knows the algorithm; ``grouping: blocks`` c
 without a look at sensitive values and groups inside a block by sensitive values and chance alone.
 (5) ℓ may be a fraction and differ between attributes, and ``k-anonymity`` may ask for more rows
 than ℓ: a smallest group then has as many rows as all of them need, and a value may occur in it
-⌊size/ℓ⌋ times.
+⌊size/ℓ⌋ times. A value that the job declares non-sensitive is bounded by nothing and makes no two
+rows collide (ℓ-diversity's don't-care set, Machanavajjhala and others, 2007, 4.3); ``joined_groups``
+adds what distinct and m-diversity then ask for beyond shares.
 
 (6) Where many rows have the same sensitive values, a window of rows fills up with rows that exclude
 each other; groups are then formed from stacks of equal rows. (7) Rows that fit nowhere nearby are
@@ -67,6 +70,7 @@ from discreet.methods.msa_diversity.donors import (
 )
 from discreet.methods.msa_diversity.exchanges import exchange_best
 from discreet.methods.msa_diversity.group_forming import cut_blocks, form_groups
+from discreet.methods.msa_diversity.joined_groups import join_failing
 from discreet.methods.msa_diversity.manifest_entry import MsaDiversityEntry
 from discreet.methods.msa_diversity.paper_grouping import paper_groups
 from discreet.methods.msa_diversity.share_bounds import (
@@ -178,8 +182,9 @@ class MsaDiversity(Method):
         bounds = bounds_of(task)
         least = require_feasible(task, bounds, self.suppression)
         found = self._grouped(task, bounds)
+        group = join_failing(task, found.order, found.group)
         group_of_row = np.empty(task.table.rows, np.int32)
-        group_of_row[found.order] = found.group
+        group_of_row[found.order] = group
         suppressed = int((group_of_row < 0).sum())
         if suppressed > self.suppression * task.table.rows + 1e-9 or suppressed == task.table.rows:
             raise too_many(task, bounds, suppressed, least, self.suppression)
@@ -205,7 +210,7 @@ class MsaDiversity(Method):
         if self.publish == "buckets":
             return Bucketized(group_of_row, facts=facts, private=private)
         codes = list(found.codes.T)
-        cells = cells_of_groups(task, found.group, grid=self.cells == "grid", codes=codes)
+        cells = cells_of_groups(task, group, grid=self.cells == "grid", codes=codes)
         if self.cells == "grid":
             merged, cells = merge_equal_cells(cells, int(group_of_row.max()) + 1)
             group_of_row = np.where(group_of_row >= 0, merged[group_of_row], -1).astype(np.int32)

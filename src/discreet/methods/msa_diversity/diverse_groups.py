@@ -2,8 +2,8 @@
 
 Rows lie in the order of a curve, so near rows have near numbers. Each bound j allows a sensitive
 value ``size · part[j] // whole[j]`` times in a group of that size (part/whole = 1/ℓ), and a group
-has at least ``least`` rows. Values that are not sensitive are HARMLESS: nothing bounds them. Groups are lists through ``next_row``, short ones, so that everything about a
-group is found by walking it.
+has at least ``least`` rows. Values that are not sensitive are HARMLESS: nothing bounds them. Groups
+are lists through ``next_row``, short ones, so that everything about a group is found by walking it.
 
 A row *fits* a group if the group with it keeps every bound. Joining groups that keep the bounds
 keeps them, because ⌊·⌋ is superadditive.

@@ -2,9 +2,9 @@
 
 Where some values are not sensitive, a share of at most 1/ℓ does not give a group ℓ values:
 {a, N, N} has two of the three that distinct 3-diversity asks for where a occurs, and an attacker
-who rules N out (m-diversity) is certain of a. Such a group is joined with one near it on the curve. Both
-requirements are closed under merging, so joining never undoes what was reached, and every group
-passes in the end if the whole table does.
+who rules N out (m-diversity) is certain of a. Such a group is joined with one near it on the
+curve. Both requirements are closed under merging, so joining never undoes what was reached, and
+every group passes in the end if the whole table does.
 
 Each round joins every failing group with at most one other: with the nearest that makes it pass,
 else with a failing neighbour, so groups without a remedy nearby double in size.

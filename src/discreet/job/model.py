@@ -280,8 +280,9 @@ class Job(Part):
             levelled = isinstance(requirement, LevelledRequirement) and requirement.level
             if levelled and not self.method.judges_counts:
                 problems.append(
-                    f"{place} at a level is met by full-domain, mondrian, local-recoding and "
-                    f"codip, not by {self.method.name}. Use one of these, or remove 'level'."
+                    f"{place} at a level is met by full-domain, mondrian, local-recoding, "
+                    f"codip and msa-diversity, not by {self.method.name}. Use one of these, or "
+                    "remove 'level'."
                 )
             if role is Role.QUASI_SENSITIVE and not requirement.judged_on_items:
                 problems += self._unlinked(place, requirement.named or tuple(known))

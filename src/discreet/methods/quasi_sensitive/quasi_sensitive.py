@@ -83,6 +83,7 @@ class QuasiSensitive(Method):
     entry: ClassVar[type[MethodEntry]] = QuasiSensitiveEntry
     spread: ClassVar[Spread | None] = Spread.CUTS
     removes_terms: ClassVar[bool] = True
+    judges_counts: ClassVar[bool] = True  # mondrian does, in phase 1; removal changes no class
     reads_persons: ClassVar[bool] = True
     judges_links: ClassVar[bool] = True
 

@@ -163,3 +163,16 @@ def test_attackers_believe_what_all_worlds_say_and_become_certain_of_nothing_new
         assert finding.mean == pytest.approx(sum(beliefs) / len(beliefs))
         assert finding.baseline == pytest.approx(finding.mean)
         assert finding.newly_certain == 0
+
+
+def test_msa_diversity_does_not_form_groups_where_the_whole_table_fails(monkeypatch):
+    monkeypatch.setattr(dc.MsaDiversity, "_grouped", lambda *_: pytest.fail("groups were formed"))
+    attributes = {"age": {"role": "quasi-identifier"}, "disease": {"role": "sensitive"}}
+    job = dc.Job(
+        attributes=attributes,
+        requirements=[{"p-diversity": {"l": 2}}, {"recursive-cl-diversity": {"c": 1, "l": 3}}],
+        method={"msa-diversity": {"suppression": 0}},
+    )
+    table = pl.DataFrame({"age": ["1", "2", "3", "4"], "disease": ["a", "a", "b", "b"]})
+    with pytest.raises(dc.InfeasibleError, match="the whole table as one group"):
+        dc.publish(table, job)

@@ -25,7 +25,7 @@ from pydantic import Field
 from discreet.errors import InputError
 from discreet.methods.base import Bucketized, Method, Task
 from discreet.methods.manifest_entry import MethodEntry
-from discreet.methods.shared.grouped_rows import require_all
+from discreet.methods.shared.grouped_rows import require_whole_table
 from discreet.requirements.base import Requirement
 from discreet.requirements.closeness import TCloseness
 from discreet.requirements.diversity import PDiversity
@@ -81,14 +81,8 @@ class Unlinked(Method):
         """Return one group of all rows, or raise InfeasibleError where a requirement fails."""
         if not task.table.rows:
             raise InputError("unlinked: the table has no rows. Check the source.")
+        require_whole_table(task, self.name)
         group_of_row = np.zeros(task.table.rows, np.int32)
-        require_all(
-            task,
-            group_of_row,
-            "unlinked: the whole table, as one group, does not meet all requirements, so no "
-            "method meets them without suppressing rows",
-            (),
-        )
         return Bucketized(group_of_row, facts={"groups": 1}, promises=self.promises(task))
 
 

@@ -71,6 +71,7 @@ _HOME_OF_NAME = {
     "Codip": "discreet.methods.codip.codip",
     "Anatomy": "discreet.methods.decomposition.anatomy",
     "Decomposition": "discreet.methods.decomposition.decomposition",
+    "Unlinked": "discreet.methods.unlinked.unlinked",
     "TopDown": "discreet.methods.top_down.top_down",
     "Mondrian": "discreet.methods.mondrian.mondrian",
     "MsaDiversity": "discreet.methods.msa_diversity.msa_diversity",
@@ -169,6 +170,7 @@ if TYPE_CHECKING:
     from discreet.methods.series.m_invariance.m_invariance import MInvariance as MInvariance
     from discreet.methods.series.rho_different.rho_different import RhoDifferent as RhoDifferent
     from discreet.methods.top_down.top_down import TopDown as TopDown
+    from discreet.methods.unlinked.unlinked import Unlinked as Unlinked
     from discreet.pipeline.release import Release as Release
     from discreet.releases.audit.audit import Audit as Audit
     from discreet.releases.codebook import Codebook as Codebook

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.requirements.feasibility import entropy_ell, least_suppressed, permissible_ell
+from discreet.requirements.feasibility import (
+    entropy_ell,
+    excessive_share,
+    least_suppressed,
+    permissible_ell,
+    rare_values,
+)
 
 
 def naive_least_suppressed(attributes, ell):
@@ -40,3 +46,13 @@ def test_figures_by_hand():
     assert least_suppressed([np.array([9, 1])], 2) == 8
     assert least_suppressed([np.array([5])], 2) == 5
     assert permissible_ell(np.zeros(0, np.int64)) == 0
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=6), st.integers(2, 4))
+def test_an_excessive_share_is_one_that_no_group_of_all_rows_allows(counts, ell):
+    found = excessive_share(np.array(counts), ell)
+    rows = sum(counts)
+    exceeds = rows > 0 and max(counts) / rows > 1 / ell + 1e-12
+    assert (found is not None) == exceeds
+    assert found is None or found == max(counts) / rows
+    assert rare_values(np.array(counts), ell) == sum(0 < count < ell for count in counts)

@@ -30,6 +30,7 @@ _HOMES = {
     "msa-diversity": "discreet.methods.msa_diversity.msa_diversity:MsaDiversity",
     "decomposition": "discreet.methods.decomposition.decomposition:Decomposition",
     "anatomy": "discreet.methods.decomposition.anatomy:Anatomy",
+    "unlinked": "discreet.methods.unlinked.unlinked:Unlinked",
     "codip": "discreet.methods.codip.codip:Codip",
     "quasi-sensitive": "discreet.methods.quasi_sensitive.quasi_sensitive:QuasiSensitive",
     "m-invariance": "discreet.methods.series.m_invariance.m_invariance:MInvariance",

@@ -52,6 +52,22 @@ def most_diverse_groups(counts: Ints, sensitive: Bools, ell: int) -> int:
     return fits
 
 
+def excessive_share(counts: Ints, ell: int) -> float | None:
+    """The share of the most frequent value where it is above 1/ell; None where it is not.
+
+    No group of all rows, and so no partition, then keeps beliefs in it at 1/ell: p- and
+    m-diversity, anatomy, decomposition and msa-diversity are infeasible with this ell while the
+    value counts as sensitive, unless rows are suppressed.
+    """
+    rows, greatest = int(counts.sum()), int(counts.max(initial=0))
+    return greatest / rows if greatest * ell > rows else None
+
+
+def rare_values(counts: Ints, ell: int) -> int:
+    """How many values occur in fewer than ell rows."""
+    return int(((counts > 0) & (counts < ell)).sum())
+
+
 def value_entropy(counts: Ints) -> float:
     """H of the values' distribution, in nats."""
     occurring = counts[counts > 0]

@@ -142,7 +142,7 @@ class Comparison(Result):
                 "",
             ]
         failed: dict[str, list[str]] = {}
-        for point in self.points:
+        for point in (*self.points, self.unlinked):
             if point.failure is not None:
                 failed.setdefault(point.failure, []).append(point.label)
         lines += [f"{', '.join(labels)}: {reason}" for reason, labels in failed.items()]

@@ -21,6 +21,7 @@ from discreet.job.proposing.role_judgement import Proposal, suggest_person, sugg
 from discreet.job.proposing.standard_codes import StandardHierarchy, standard_of
 from discreet.job.proposing.untyped_table import UntypedTable, read_untyped
 from discreet.job.proposing.vocabulary import Meaning
+from discreet.requirements.feasibility import excessive_share, rare_values
 from discreet.table.coded_table import Column
 from discreet.table.persons import CollapseRule, PersonCounts, persons_of, varying_persons
 from discreet.table.roles import Role, ValueType
@@ -163,6 +164,7 @@ def propose_for(
         *plan.notes,
         *_sets_of_columns(plan.roles),
         *_values_without_harm(columns, plan.roles),
+        *_needs_of_methods(columns, plan.roles),
         *_risk_of_samples(plan.roles),
     ]
     head = _HEAD + "".join(f"# {note}\n" for note in notes)
@@ -206,6 +208,36 @@ def _values_without_harm(columns: Iterable[Column], roles: Mapping[str, Proposal
         if values and roles[column.name].role is Role.SENSITIVE:
             entry = _flow({"non_sensitive_values": values})[1:-1]
             yield f"If these values of '{column.name}' are no secret, add to its line: {entry}"
+
+
+LEAST_ELL = 2  # below it, diversity protects nothing
+
+
+def _needs_of_methods(columns: Iterable[Column], roles: Mapping[str, Proposal]) -> Iterator[str]:
+    """Say from counts which methods the sensitive attributes exclude, before any of them runs."""
+    sensitive = [column for column in columns if roles[column.name].role is Role.SENSITIVE]
+    shares = {column.name: excessive_share(column.counts, LEAST_ELL) for column in sensitive}
+    frequent = {name: share for name, share in shares.items() if share is not None}
+    if frequent:
+        listed = ", ".join(f"'{name}' ({share:.0%})" for name, share in frequent.items())
+        yield (
+            f"One value fills more than half of the rows of {listed}. While it counts as "
+            "sensitive, p-diversity, m-diversity, anatomy, decomposition and msa-diversity are "
+            "infeasible; if it is no secret, name it under 'non_sensitive_values'. mondrian with "
+            "distinct-l-diversity or t-closeness, and unlinked, publish as it is."
+        )
+    rare = {column.name: rare_values(column.counts, LEAST_ELL) for column in sensitive}
+    if any(rare.values()):
+        listed = ", ".join(f"'{name}' ({count:,})" for name, count in rare.items() if count)
+        yield (
+            f"Values that a single row has: {listed}. An attacker who knows such a value finds its "
+            "row in every release of whole sensitive rows (decomposition, unlinked, buckets)."
+        )
+    if len(sensitive) > 1:
+        yield (
+            f"{len(sensitive)} attributes are sensitive: anatomy takes one; decomposition, "
+            "msa-diversity, codip and unlinked take several."
+        )
 
 
 def _risk_of_samples(roles: Mapping[str, Proposal]) -> Iterator[str]:

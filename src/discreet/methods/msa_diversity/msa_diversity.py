@@ -92,6 +92,7 @@ from discreet.methods.shared.grouped_rows import (
     merge_equal_cells,
     published_hierarchy,
     require_all,
+    require_whole_table,
 )
 from discreet.methods.shared.hilbert import scale_of_values, task_keys
 from discreet.methods.shared.list_orders import order_of_words, shuffled_lists
@@ -103,6 +104,8 @@ from discreet.table.persons import Keeping
 from discreet.table.published import GROUP
 from discreet.typing import Codes, Ints
 
+# Requirements that groups meet by construction.
+KNOWN = (KAnonymity, PDiversity, DistinctLDiversity, EntropyLDiversity)
 CANDIDATES = 64  # rows that are compared with each other when a group is formed
 LARGEST_TREE = 512  # values of a hierarchy whose pairs are looked up
 COMPARED = 1024  # combinations of sensitive values among which partners are sought
@@ -181,6 +184,8 @@ class MsaDiversity(Method):
             raise InputError("msa-diversity: the table has no rows. Check the source.")
         bounds = bounds_of(task)
         least = require_feasible(task, bounds, self.suppression)
+        if not self.most_suppressed(task.table.rows):
+            require_whole_table(task, self.name, KNOWN)
         found = self._grouped(task, bounds)
         group = join_failing(task, found.order, found.group)
         group_of_row = np.empty(task.table.rows, np.int32)
@@ -196,7 +201,7 @@ class MsaDiversity(Method):
                 "use mondrian for requirements other than p-diversity, m-diversity, distinct and "
                 "entropy diversity and k-anonymity",
             ),
-            known=(KAnonymity, PDiversity, DistinctLDiversity, EntropyLDiversity),
+            known=KNOWN,
         )
         facts = {
             "groups": int(group_of_row.max()) + 1,

@@ -284,6 +284,12 @@ class Job(Part):
                     f"codip and msa-diversity, not by {self.method.name}. Use one of these, or "
                     "remove 'level'."
                 )
+            if not requirement.stricter_on_all_values and not self.method.judges_counts:
+                problems.append(
+                    f"{place} with 'ruled_out: harmless' is met by full-domain, mondrian, "
+                    f"local-recoding and codip, not by {self.method.name}. Use one of these, or "
+                    "remove 'ruled_out'."
+                )
             if role is Role.QUASI_SENSITIVE and not requirement.judged_on_items:
                 problems += self._unlinked(place, requirement.named or tuple(known))
         problems += self._claimed_twice()

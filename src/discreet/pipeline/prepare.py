@@ -178,7 +178,8 @@ def of_sensitive_values(
 ) -> list[Requirement]:
     """Return requirements that do not cover values which the job declares non-sensitive.
 
-    Those that could not be judged on persons with several rows then stay as they are.
+    Those that could not be judged on persons with several rows then stay as they are, if that is
+    stricter.
     """
     spared = {
         name: [
@@ -194,6 +195,7 @@ def of_sensitive_values(
     for requirement in requirements:
         split = requirement.sparing(spared, names)
         judged = not of_persons or all(one.person_basis is not None for one in split)
+        judged |= not requirement.stricter_on_all_values
         found += split if judged else [requirement]
     return found
 

@@ -18,6 +18,12 @@ t-closeness            the least work that moves the sensitive rows of the class
 multi-attribute        as its inner model, in every refined class
 =====================  =========================================================================
 
+With ``ruled_out: harmless`` an ℓ-diversity requirement is judged on the n_S rows of a class that
+have a sensitive value, as if they were the class, and a class without any passes: distinct ℓ asks
+for ℓ sensitive values, p-diversity for n_s ≤ n_S/ℓ. An attacker who knows of some persons whether
+they have a non-sensitive value believes s with n_s/n_S at most: given who has none, each of them is
+equally likely to have each of the n_S rows, and to know less is a mean over that.
+
 Without non-sensitive values each is the requirement as published. A class without a sensitive value
 passes all of them but δ-disclosure, which also bounds from below: such a class rules every
 sensitive value out. Each is closed under merging: see the classes.

@@ -77,7 +77,12 @@ class SaDiversity(Requirement):
         return [
             *([] if rest is None else [rest]),
             *(
-                DistinctLDiversity(l=ell, attribute=name, non_sensitive=tuple(spared[name]))
+                DistinctLDiversity(
+                    l=ell,
+                    attribute=name,
+                    attackers=self.attackers,
+                    non_sensitive=tuple(spared[name]),
+                )
                 for name, ell in self.l.items()
                 if name in spared
             ),

@@ -25,6 +25,7 @@ from discreet.cli import (
     ledger,
     machine,
     publishing,
+    repairing,
     table_checks,
 )
 
@@ -124,6 +125,7 @@ app.command("audit")(checking.audit)
 app.command("measure")(checking.measure)
 app.command("attack")(attacking.attack)
 app.command("compare")(comparing.compare)
+app.command("repair")(repairing.repair)
 app.command("export")(exporting.export)
 app.command("codebook")(exporting.codebook)
 app.command("schema")(beginning.schema)

@@ -29,7 +29,7 @@ from discreet.job.sampling_weights import with_weights
 from discreet.job.table_check import Check, check_table
 from discreet.job.value_spellings import spelled_numbers, text_by_value
 from discreet.knowledge.population import Population
-from discreet.methods.base import Progress, Task, no_progress
+from discreet.methods.base import Ability, Progress, Task, no_progress
 from discreet.pipeline.prepare import (
     expand_sets,
     knowledge_of_job,
@@ -280,7 +280,7 @@ def judged_task(job: Job, table: CodedTable, requirements: Sequence[Requirement]
         requirement.with_bits(bits).with_sizes_by(source)
         for requirement in requirements_for_attackers(job, requirements, bits)
     ]
-    if job.method.judges_counts or job.method.spares_values:
+    if Ability.SENSITIVE_VALUES in job.method.abilities:
         required = of_sensitive_values(required, table, marks)
     task = task_of_check(job, table, required)
     return replace(task, bitmaps=bitmaps, knowledge=knowledge_of_job(job))

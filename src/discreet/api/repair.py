@@ -378,9 +378,7 @@ class _Search:
             seeds = sorted(waiting, key=self._rank)[:SEEDS]
         return explored
 
-    def _extensions(
-        self, seeds: Sequence[_Node], most: int | None
-    ) -> list[tuple[Change, _Node]]:
+    def _extensions(self, seeds: Sequence[_Node], most: int | None) -> list[tuple[Change, _Node]]:
         """Further changes of some trials, of each the first, then of each the second, …"""
         proposed = [self._proposed(seed)[:most] for seed in seeds]
         longest = max(map(len, proposed), default=0)
@@ -512,9 +510,7 @@ class _Unordered(LocalReading):
         super().__init__(reading.tables, reading._task, reading._source_rows)
 
     def audit(self, manifest: Manifest) -> Audit:
-        return audit_tables(
-            self.tables, manifest, self._task, self._source_rows, compared=False
-        )
+        return audit_tables(self.tables, manifest, self._task, self._source_rows, compared=False)
 
 
 def _tried(

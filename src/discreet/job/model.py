@@ -35,8 +35,8 @@ from discreet.job.person import Person, person_problems
 from discreet.job.sign_off import SignOff
 from discreet.job.yaml_lines import Places, load_yaml
 from discreet.ledger.settings import LedgerSettings
-from discreet.methods.base import Method
-from discreet.methods.registry import METHODS, AnyMethod
+from discreet.methods.base import Ability, Method
+from discreet.methods.registry import METHODS, AnyMethod, unmet
 from discreet.regular_files import path_of, read_text
 from discreet.requirements.attackers.attacker import Attacker
 from discreet.requirements.base import AttributeRequirement, Requirement
@@ -278,18 +278,11 @@ class Job(Part):
                 if name not in known and not (role is Role.SENSITIVE and self._may_be_bit(name))
             ]
             levelled = isinstance(requirement, LevelledRequirement) and requirement.level
-            if levelled and not self.method.judges_counts:
-                problems.append(
-                    f"{place} at a level is met by full-domain, mondrian, local-recoding, "
-                    f"codip and msa-diversity, not by {self.method.name}. Use one of these, or "
-                    "remove 'level'."
-                )
-            if not requirement.stricter_on_all_values and not self.method.judges_counts:
-                problems.append(
-                    f"{place} with 'ruled_out: harmless' is met by full-domain, mondrian, "
-                    f"local-recoding and codip, not by {self.method.name}. Use one of these, or "
-                    "remove 'ruled_out'."
-                )
+            if levelled:
+                problems += unmet(f"{place} at a level", Ability.COUNTS, self.method)
+            if not requirement.stricter_on_all_values:
+                demand = f"{place} with 'ruled_out: harmless'"
+                problems += unmet(demand, Ability.COUNTS, self.method)
             if role is Role.QUASI_SENSITIVE and not requirement.judged_on_items:
                 problems += self._unlinked(place, requirement.named or tuple(known))
         problems += self._claimed_twice()
@@ -300,7 +293,7 @@ class Job(Part):
                     f"attributes.{named[1]}: '{named[0]}' is the job's {role} already. Give one of "
                     "the two the role 'insensitive' or 'drop'."
                 )
-        if self.method.removes_terms and not any(
+        if Ability.TERMS in self.method.abilities and not any(
             isinstance(requirement, LinkRequirement) for requirement in self.requirements
         ):
             problems.append(
@@ -341,15 +334,10 @@ class Job(Part):
             return problems
         named = f"{place}: {requirement.name}"
         if requirement.judged_on_items:
-            if not self.method.judges_items:
-                able = ", ".join(one.name for one in METHODS.built_in.values() if one.judges_items)
-                problems.append(f"{named} is met by {able}, not by {self.method.name}. Use that.")
-        elif not self.method.judges_attackers:
-            able = ", ".join(one.name for one in METHODS.built_in.values() if one.judges_attackers)
-            problems.append(
-                f"{named} for attackers who know some columns is met by {able}, not by "
-                f"{self.method.name}. Use one of these."
-            )
+            problems += unmet(named, Ability.ITEMS, self.method)
+        else:
+            demand = f"{named} for attackers who know some columns"
+            problems += unmet(demand, Ability.ATTACKERS, self.method)
         knowing = requirement.for_attackers(self.attackers.declared).attackers or {}
         if requirement.needs_refined_counts and any(one.knows for one in knowing.values()):
             problems.append(
@@ -440,12 +428,7 @@ class Job(Part):
             for name in names
             if name in self.attributes and self.attributes[name].knowledge is None
         ]
-        if not self.method.judges_links:
-            problems.append(
-                f"{place} is not judged by the method {self.method.name}. Use quasi-sensitive, "
-                "which removes terms, or mondrian, which forms larger classes."
-            )
-        return problems
+        return problems + unmet(place, Ability.LINKS, self.method)
 
 
 def _problems(error: ValidationError, places: Places) -> list[str]:

@@ -239,6 +239,21 @@ class Spread(StrEnum):
     SHARDS = "shards"  # on parts that hold an even share of each value of one attribute
 
 
+class Ability(StrEnum):
+    """What a method takes into account beyond the sizes and values of its groups of rows."""
+
+    COUNTS = "counts"  # groups are judged by counts alone, also by those of kinds of values
+    SENSITIVE_VALUES = "sensitive-values"  # protects the values that a job names, not all
+    ATTACKERS = "attackers"  # who know some quasi-identifiers, not all
+    ITEMS = "items"  # of sets
+    LINKS = "links"  # the labels that quasi-sensitive terms link to
+    TERMS = "terms"  # removes terms, and needs a requirement on their labels
+    POPULATION = "population"  # the population of every group
+    PRESENCE = "presence"  # whether a member of the population is in the table
+    POPULATION_CELLS = "population-cells"  # cells span the population's values, numbered as there
+    PERSONS = "persons"  # its run reads the persons of a task; others group one row for each person
+
+
 ADDED_FACTS = {
     "partitions", "groups", "suppressed_rows", "steps", "noise_values", "noise_by_attribute",
     "merged_groups", "failing_groups", "optimal_groups", "unsolved_groups", "suppressed_terms",
@@ -262,24 +277,7 @@ class Method(Named):
     entry: ClassVar[type[MethodEntry]] = MethodEntry  # what a manifest says of it
     # How it runs on parts of a table; None where it needs the table whole.
     spread: ClassVar[Spread | None] = None
-    # Whether its run reads the persons of a task; others group one row for each person.
-    reads_persons: ClassVar[bool] = False
-    # Whether it meets requirements on the labels that quasi-sensitive terms link to; whether by
-    # removing terms, so that it needs such a requirement.
-    judges_links: ClassVar[bool] = False
-    judges_population: ClassVar[bool] = False  # whether it meets bounds on population sizes
-    judges_presence: ClassVar[bool] = False  # whether it meets δ-presence
-    # Whether its cells span values of the population, so that values are numbered as there.
-    spans_population: ClassVar[bool] = False
-    removes_terms: ClassVar[bool] = False
-    # Whether groups are judged by counts alone, also by those of kinds or of sensitive values.
-    judges_counts: ClassVar[bool] = False
-    # Whether it protects the sensitive values of an attribute alone, where a job names them, though
-    # it does not judge by counts.
-    spares_values: ClassVar[bool] = False
-    judges_items: ClassVar[bool] = False  # whether it meets requirements on the items of sets
-    # Whether it meets requirements for attackers who know some quasi-identifiers, not all.
-    judges_attackers: ClassVar[bool] = False
+    abilities: ClassVar[frozenset[Ability]] = frozenset()  # what it meets beyond plain groups
 
     @property
     def needs_hierarchies(self) -> bool:

@@ -32,7 +32,8 @@ from discreet.job.sampling_weights import with_weights
 from discreet.job.value_spellings import spelling_problems
 from discreet.knowledge.population import Population
 from discreet.knowledge.table import Knowledge
-from discreet.methods.base import Progress, Task, no_progress
+from discreet.methods.base import Ability, Progress, Task, no_progress
+from discreet.methods.registry import unmet
 from discreet.methods.shared.judged_persons import unfit_for_persons
 from discreet.pipeline.read import SourceRows, read_source, require_columns, source_of
 from discreet.requirements.base import Requirement
@@ -96,7 +97,7 @@ def prepare_task(
         population = Population(*prepare_population(job, job.folder / job.population))
         task = replace(task, population=population)
         asked = any(one.needs_population for one in task.requirements)
-        if asked and job.method.spans_population:
+        if asked and Ability.POPULATION_CELLS in job.method.abilities:
             hierarchies = {**task.hierarchies, **population.hierarchies}
             table = population.recoded(task.table)
             task = replace(task, table=table, hierarchies=hierarchies)
@@ -128,7 +129,7 @@ def _form(
         .with_sizes_by("weights" if job.population is None else "table")
         for requirement in requirements_for_attackers(job, job.requirements, bits)
     ]
-    if job.method.judges_counts or job.method.spares_values:
+    if Ability.SENSITIVE_VALUES in job.method.abilities:
         keeping = job.person is not None and job.person.rows == "keep"
         requirements = of_sensitive_values(requirements, table, marks, of_persons=keeping)
     task = Task(
@@ -231,13 +232,10 @@ def _unfit_for_persons(job: Job, task: Task) -> list[str]:
         "rows: collapse}', or another requirement."
         for name in unfit_for_persons(task.requirements)
     ]
-    if not job.method.removes_terms:
-        problems += [
-            f"requirements: {one.name} is judged on persons by quasi-sensitive alone. Use that "
-            "method, or 'person: {…, rows: collapse}'."
-            for one in task.requirements
-            if one.person_basis is PersonBasis.TERMS
-        ]
+    for one in task.requirements:
+        if one.person_basis is PersonBasis.TERMS:
+            demand = f"requirements: {one.name} on persons with several rows"
+            problems += unmet(demand, Ability.TERMS, job.method)
     unfit = job.method.unfit_for_persons(task.keeping)
     if unfit is not None:
         problems.append(f"method: {unfit}, or 'person: {{…, rows: collapse}}'.")
@@ -272,16 +270,9 @@ def _unfit_for_population(job: Job, task: Task) -> list[str]:
                 "no more persons than themselves. Multiply normalized weights by the population's "
                 "size over the number of rows."
             )
-        if isinstance(one, DeltaPresence) and not job.method.judges_presence:
-            problems.append(
-                f"method: {job.method.name} does not meet {one.name}. Use full-domain, which knows "
-                "the cells of every recoding that it tries."
-            )
-        elif not job.method.judges_population:
-            problems.append(
-                f"method: {job.method.name} does not meet {one.name}. Use full-domain or mondrian, "
-                "which count the population of every class that they try."
-            )
+        ability = Ability.PRESENCE if isinstance(one, DeltaPresence) else Ability.POPULATION
+        if unable := unmet(f"requirements: {one.name}", ability, job.method):
+            problems += unable
         elif one.needs_weights and job.method.shrinks_cells:
             problems.append(
                 f"method: cells of {job.method.name} are as narrow as the rows of a class, and "

@@ -49,6 +49,7 @@ from discreet.by_name import nearest
 from discreet.errors import InfeasibleError, InputError, JobError
 from discreet.methods.base import (
     NOT_NUMBERED,
+    Ability,
     Method,
     Projected,
     Projection,
@@ -122,10 +123,11 @@ class Codip(Method):
     """Publish several tables with disjoint sensitive attributes, chosen by information."""
 
     name: ClassVar[str] = "codip"
-    judges_counts: ClassVar[bool] = True
+    abilities: ClassVar[frozenset[Ability]] = frozenset(
+        {Ability.COUNTS, Ability.SENSITIVE_VALUES, Ability.PERSONS}
+    )
     entry: ClassVar[type[MethodEntry]] = CodipEntry
     spread: ClassVar[Spread | None] = Spread.COUNTS
-    reads_persons: ClassVar[bool] = True
 
     plan: Literal["greedy", "exhaustive", "given"] = Field(
         default="greedy", description="How the plan is found: CODIP*, all plans, or the job's own."

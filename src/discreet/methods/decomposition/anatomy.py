@@ -22,7 +22,7 @@ import polars as pl
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from discreet.errors import InfeasibleError, InputError, JobError
-from discreet.methods.base import NOT_NUMBERED, Bucketized, ShardedMethod, Task
+from discreet.methods.base import NOT_NUMBERED, Ability, Bucketized, ShardedMethod, Task
 from discreet.methods.decomposition.group_forming import (
     divide_harmless,
     form_groups,
@@ -65,8 +65,7 @@ class Anatomy(ShardedMethod):
 
     name: ClassVar[str] = "anatomy"
     entry: ClassVar[type[MethodEntry]] = AnatomyEntry
-    reads_persons: ClassVar[bool] = True
-    spares_values: ClassVar[bool] = True
+    abilities: ClassVar[frozenset[Ability]] = frozenset({Ability.PERSONS, Ability.SENSITIVE_VALUES})
 
     l: int | None = Field(  # noqa: E741 (the job's key)
         default=None,

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt
 
 from discreet.errors import InfeasibleError, JobError
-from discreet.methods.base import Decomposed, NoiseValues, ShardedMethod, Task
+from discreet.methods.base import Ability, Decomposed, NoiseValues, ShardedMethod, Task
 from discreet.methods.decomposition.group_forming import (
     form_groups,
     join_residual_rows,
@@ -121,7 +121,7 @@ class Decomposition(ShardedMethod):
 
     name: ClassVar[str] = "decomposition"
     entry: ClassVar[type[MethodEntry]] = DecompositionEntry
-    spares_values: ClassVar[bool] = True
+    abilities: ClassVar[frozenset[Ability]] = frozenset({Ability.SENSITIVE_VALUES})
 
     primary: str | None = Field(
         default=None,

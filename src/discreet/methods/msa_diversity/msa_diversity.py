@@ -52,7 +52,7 @@ from pydantic import Field
 
 from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.methods.base import Bucketized, Generalized, Method, Spread, Task
+from discreet.methods.base import Ability, Bucketized, Generalized, Method, Spread, Task
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.msa_diversity.diverse_groups import (
     RANGE,
@@ -128,7 +128,7 @@ class MsaDiversity(Method):
     name: ClassVar[str] = "msa-diversity"
     entry: ClassVar[type[MethodEntry]] = MsaDiversityEntry
     spread: ClassVar[Spread | None] = Spread.CURVE
-    judges_counts: ClassVar[bool] = True
+    abilities: ClassVar[frozenset[Ability]] = frozenset({Ability.COUNTS, Ability.SENSITIVE_VALUES})
 
     grouping: Literal["curve", "blocks", "paper"] = Field(
         default="curve",

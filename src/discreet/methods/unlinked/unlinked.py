@@ -23,7 +23,7 @@ import numpy as np
 from pydantic import Field
 
 from discreet.errors import InputError
-from discreet.methods.base import Bucketized, Method, Task
+from discreet.methods.base import Ability, Bucketized, Method, Task
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.shared.grouped_rows import require_whole_table
 from discreet.requirements.base import Requirement
@@ -55,7 +55,7 @@ class Unlinked(Method):
 
     name: ClassVar[str] = "unlinked"
     entry: ClassVar[type[MethodEntry]] = UnlinkedEntry
-    judges_counts: ClassVar[bool] = True
+    abilities: ClassVar[frozenset[Ability]] = frozenset({Ability.COUNTS, Ability.SENSITIVE_VALUES})
 
     @property
     def own_columns(self) -> tuple[str, ...]:

@@ -51,6 +51,7 @@ from discreet.methods.decomposition.group_merging import (
     exchange_rows,
     merge_lacking,
 )
+from discreet.methods.decomposition.insider_lists import GROUP_SIZE, lengthen_lists
 from discreet.methods.decomposition.noise import (
     NO_READER,
     PAIR,
@@ -65,6 +66,7 @@ from discreet.methods.decomposition.noise_support import support_noise, without_
 from discreet.methods.decomposition.targets import Targets, find_targets
 from discreet.methods.manifest_entry import MethodEntry, StatedRelease, bound_problems
 from discreet.requirements.base import Requirement
+from discreet.requirements.feasibility import diverse_ell
 from discreet.requirements.sa_diversity import (
     ConditionalLDiversity,
     Reader,
@@ -139,6 +141,11 @@ class Decomposition(ShardedMethod):
         default=None,
         description="The least number of values left to an attacker who knows the primary one.",
     )
+    insider: bool = Field(
+        default=False,
+        description="Form larger groups and longer lists, so that an attacker who knows one other "
+        "sensitive value believes few sensitive ones above 1/l by the groups.",
+    )
     prefer: Literal["nearby"] | None = Field(
         default=None, description="Form groups of rows with similar quasi-identifiers."
     )
@@ -171,7 +178,11 @@ class Decomposition(ShardedMethod):
         wanted = targets.wanted
         if conditional:
             wanted = [max(want, conditional.l) for want in wanted]
-        formed = form_groups(targets.primary, targets.others, ell, wanted, task, self.prefer)
+        size = ell
+        if self.insider:
+            largest = diverse_ell(targets.primary.counts, targets.masks[0])
+            size = max(ell, min(GROUP_SIZE * ell, largest))
+        formed = form_groups(targets.primary, targets.others, size, wanted, task, self.prefer)
         group_of_row = join_residual_rows(formed, targets.primary, targets.others, wanted, task.rng)
         task.progress(self.name, 0.7)
         short = formed.short
@@ -180,11 +191,11 @@ class Decomposition(ShardedMethod):
                 group_of_row, formed.groups, targets.others, targets.masks[1:], wanted
             )
         asked = np.ones(formed.groups, bool) if conditional else short
-        if not asked.any():
+        if not (asked.any() or (self.insider and targets.others)):
             return self._outcome(targets, conditional, group_of_row, formed.groups, {}, 0)
         sensitive = index_sensitive(columns, task.table.rows, targets.masks)
         groups = SignatureGroups(group_of_row, formed.groups, sensitive.classes.class_of_row)
-        if self.noise == "linkable":
+        if self.noise == "linkable":  # without longer lists
             noise = _linkable_noise(sensitive, groups, np.flatnonzero(asked), targets, task.rng)
             values = _by_attribute(noise, targets)
             return self._outcome(targets, None, group_of_row, formed.groups, values, 0)
@@ -205,9 +216,10 @@ class Decomposition(ShardedMethod):
         merged = merge_lacking(groups, noise, fill, task)
         if merged.lacking is not None:
             raise _infeasible(merged.lacking, targets, sensitive)
-        noise = support_noise(
-            sensitive, merged.group_of_row, merged.groups, merged.noise, task.rng, [ell, *wanted]
-        )
+        noise, least = merged.noise, [ell, *wanted]
+        if self.insider:
+            noise = lengthen_lists(sensitive, merged.group_of_row, merged.groups, noise, least)
+        noise = support_noise(sensitive, merged.group_of_row, merged.groups, noise, task.rng, least)
         if noise.lacking.any():
             worst = noise.lacking[noise.lacking.sum(axis=1).argmax()]
             raise _infeasible(worst, targets, sensitive)

@@ -110,6 +110,19 @@ def _struck(
     sensitive: SensitiveTable, group_of_row: Ints32, groups: int, noise: Noise
 ) -> NDArray[np.bool_]:
     """Return which noise values no assignment has; all where the graph is too large to know."""
+    sets, places = sets_of_noise(sensitive, group_of_row, groups, noise)
+    size = np.bincount(group_of_row, minlength=groups)
+    possible = possible_rows(sets, sensitive.codes, sensitive.classes.size, 0, size)
+    if possible is None:
+        return np.ones(len(noise.value), bool)
+    found: NDArray[np.bool_] = impossible_values(sets, sensitive.codes, possible)[places]
+    return found
+
+
+def sets_of_noise(
+    sensitive: SensitiveTable, group_of_row: Ints32, groups: int, noise: Noise
+) -> tuple[Sets, Ints]:
+    """Return the sets of all groups, and where each noise value is in them."""
     codes = sensitive.codes[sensitive.classes.class_of_row]
     attributes = codes.shape[1]
     width = int(codes.max(initial=0)) + 1
@@ -118,14 +131,7 @@ def _struck(
     entries = distinct_values(np.concatenate((of_rows.reshape(-1), of_noise)))
     start = np.searchsorted(entries, np.arange(attributes * groups + 1) * width)
     sets = Sets(start.astype(np.int64), (entries % width).astype(np.int32), groups)
-    size = np.bincount(group_of_row, minlength=groups)
-    possible = possible_rows(sets, sensitive.codes, sensitive.classes.size, 0, size)
-    if possible is None:
-        return np.ones(len(noise.value), bool)
-    found: NDArray[np.bool_] = impossible_values(sets, sensitive.codes, possible)[
-        np.searchsorted(entries, of_noise)
-    ]
-    return found
+    return sets, np.searchsorted(entries, of_noise)
 
 
 def _exchange(

@@ -108,7 +108,9 @@ def test_other_values_are_refused(name: str) -> None:
 
 
 CODES = {
-    "icd-9": st.from_regex(r"([1-9][0-9]{0,2}|V[0-8][1-9]|E[0-9]{3})(\.[0-9]{1,2})?", fullmatch=True),
+    "icd-9": st.from_regex(
+        r"([1-9][0-9]{0,2}|V[0-8][1-9]|E[0-9]{3})(\.[0-9]{1,2})?", fullmatch=True
+    ),
     "atc": st.from_regex(r"[ABCDGHJ]([0-9]{2}([A-C]([A-C]([0-9]{2})?)?)?)?", fullmatch=True),
     "nuts": st.from_regex(r"(DE|FR)[0-9A-C]{0,3}", fullmatch=True),
     "isco-08": st.from_regex(r"[0-9]{1,4}", fullmatch=True),

@@ -318,7 +318,7 @@ class _Runner:
             loss=measures.loss,
             loss_sensitive=measures.loss_sensitive,
             suppressed_rows=manifest.suppressed_rows,
-            suppressed_share=manifest.suppressed_rows / max(manifest.source_rows, 1),
+            suppressed_share=manifest.lost_share,
             population_risk=None if found is None else found.average,
             population_risk_max=None if found is None else found.maximum,
         )

@@ -31,6 +31,7 @@ from discreet.table.counts import ClassCounts, count_classes, summed_weights
 from discreet.table.entropy import secret_generator
 from discreet.table.past_releases import History
 from discreet.table.persons import Keeping, OneRowEach, Persons
+from discreet.table.rare_values import RareTreatment
 from discreet.table.roles import Unit
 from discreet.typing import Codes
 
@@ -68,6 +69,7 @@ class Task:
     persons: OneRowEach | None = None  # where the job names persons, each with one row
     kept: Persons | None = None  # where all rows of persons are published: the person of each
     keeping: Keeping = field(default_factory=Keeping)  # how these rows are published
+    rare: RareTreatment | None = None  # what became of rare values, where the job treats them
     repeated: tuple[str, ...] = ()  # in a sentence each: identifiers whose values repeat
     # of orders and group numbers, never of a method
     orders: np.random.Generator = field(default_factory=secret_generator)

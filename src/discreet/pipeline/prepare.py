@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -81,10 +81,11 @@ def prepare_task(
 
     Only dictionaries and counts are used, so the source may be spread over many machines.
     """
-    task, problems = _form(job, source.table, rng, progress)
+    rows = source.table.rows
+    source, task, problems = _form(job, source, rng, progress)
     task = replace(task, household=source.household, population_size=job.population_size)
     if source.persons is None and source.kept is None:
-        task = _with_unit(task, source.uses)
+        task = _with_unit(task, source.uses, rows)
     else:
         keeping = Keeping() if job.person is None else job.person.keeping
         task = replace(
@@ -110,17 +111,45 @@ def prepare_task(
     return task
 
 
-def _form(
-    job: Job, table: CodedTable, rng: np.random.Generator | None, progress: Progress
-) -> tuple[Task, list[str]]:
-    """The task, and the problems found so far."""
-    _refuse_own_columns(job, table)
+class _Columns(NamedTuple):
+    """The columns of a source as a method sees them, before rare values are treated."""
+
+    table: CodedTable
+    bitmaps: Mapping[str, Bitmap]
+    marks: dict[str, NDArray[np.bool_]]
+    hierarchies: dict[str, Hierarchy]
+    problems: list[str]
+
+
+def _columns_of(job: Job, table: CodedTable) -> _Columns:
     table, bitmaps = expand_sets(job, _with_importance(job, with_weights(job, table)))
     marks, problems = sensitive_marks(job, table, bitmaps)
     problems += spelling_problems(job, table)
-    progress("hierarchies", 0.0)
     hierarchies = _build_hierarchies(job, table)
     table, hierarchies = _guard_notation(job, table, hierarchies)
+    return _Columns(table, bitmaps, marks, hierarchies, problems)
+
+
+def _form(
+    job: Job, source: SourceRows, rng: np.random.Generator | None, progress: Progress
+) -> tuple[SourceRows, Task, list[str]]:
+    """The rows that remain, the task, and the problems found so far."""
+    _refuse_own_columns(job, source.table)
+    progress("hierarchies", 0.0)
+    columns = _columns_of(job, source.table)
+    problems, rare = columns.problems, None
+    if any(attribute.rare is not None for attribute in job.attributes.values()):
+        from discreet.pipeline.rare_values import Treating
+
+        treating = Treating(job, source)
+        while treating.suppress(columns.table, columns.hierarchies):
+            columns = _columns_of(job, treating.source.table)
+        table, hierarchies, marks, rare = treating.recoded(
+            columns.table, columns.hierarchies, columns.marks
+        )
+        columns = columns._replace(table=table, hierarchies=hierarchies, marks=marks)
+        source = treating.source
+    table, bitmaps, marks, hierarchies, _ = columns
     knowledge = knowledge_of_job(job)
     bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
     requirements: list[Requirement] = [
@@ -141,8 +170,9 @@ def _form(
         bitmaps,
         marks,
         knowledge,
+        rare=rare,
     )
-    return task, problems
+    return source, task, problems
 
 
 def _with_importance(job: Job, table: CodedTable) -> CodedTable:
@@ -215,10 +245,10 @@ def _require_fit(task: Task, problems: Sequence[str]) -> None:
         raise JobError(found)
 
 
-def _with_unit(task: Task, uses: Mapping[str, Uses]) -> Task:
-    """The task with its unit, from the identifiers: one row for each person, or several."""
+def _with_unit(task: Task, uses: Mapping[str, Uses], rows: int) -> Task:
+    """The task with its unit, from the identifiers of all rows: one for each person, or several."""
     repeated = tuple(found.sentence(name) for name, found in uses.items() if found.most > 1)
-    complete = any(found.values == task.table.rows for found in uses.values())
+    complete = any(found.values == rows for found in uses.values())
     unit = Unit.PERSON if complete and not repeated else Unit.ROW
     return replace(task, unit=unit, repeated=repeated)
 

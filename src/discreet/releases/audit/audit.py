@@ -245,6 +245,7 @@ def audit_tables(
         )
         problems += [] if persons is None else person_problems(tables, manifest, persons)
     untested: list[str] = []
+    unchecked = [] if original is not None else _stated_alone(manifest)
     if original is not None and compared:
         changes, untested = _changes(tables, manifest, original, source_rows)
         problems += changes
@@ -254,7 +255,7 @@ def audit_tables(
         original is not None and compared,
         manifest.unit if original is not None or manifest.keeps_rows else Unit.ROW,
         () if problems else tuple(worlds.readers()),
-        remarks=() if problems else (*worlds.remarks(), *untested),
+        remarks=() if problems else (*worlds.remarks(), *untested, *unchecked),
         picture=found.picture,
         tally=found.tally,
         singling_out=singling_out(tables, manifest),
@@ -262,6 +263,13 @@ def audit_tables(
         if persons is None or manifest.keeping.numbered
         else singling_out(tables, manifest, {name: own.number for name, own in persons.items()}),
     )
+
+
+def _stated_alone(manifest: Manifest) -> list[str]:
+    """Return what of rare values only the original shows."""
+    rare = {} if manifest.rare is None else manifest.rare.attributes
+    names = [name for name, entry in rare.items() if entry.masked or entry.lifted]
+    return [Statement("rare.stated", columns=names)] if names else []
 
 
 def _on_persons(

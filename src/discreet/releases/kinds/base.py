@@ -47,6 +47,8 @@ class ReleaseTally:
     closeness: float = 0.0  # of the worst class, of projections
     escapes: frozenset[str] = frozenset()  # columns with a backslash in some cell
     rows: Mapping[str, int] = field(default_factory=dict)  # by table, but those of every shard
+    # by sensitive attribute: cells '*' and labels of rare values, by cell
+    rare: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def __add__(self, other: ReleaseTally) -> ReleaseTally:
         return ReleaseTally(
@@ -57,6 +59,10 @@ class ReleaseTally:
             max(self.closeness, other.closeness),
             self.escapes | other.escapes,
             _summed(self.rows, other.rows),
+            {
+                name: _summed(self.rare.get(name, {}), other.rare.get(name, {}))
+                for name in dict.fromkeys([*self.rare, *other.rare])
+            },
         )
 
 

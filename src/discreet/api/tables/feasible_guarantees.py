@@ -87,7 +87,7 @@ def _judged(
         "statement": statement_data(stated),
     }
     try:
-        task = judged_task(job, table, [requirement])
+        task = judged_task(job, table, [requirement], of_persons=persons is not None)
         now = check_table(task, persons).requirements
         best = check_table(_in_one_class(task), persons).requirements
     except DiscreetError as error:

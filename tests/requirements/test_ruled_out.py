@@ -183,3 +183,36 @@ def test_multi_attribute_diversity_takes_it_as_inner_model():
 
     assert passes()
     assert not passes(ruled_out="harmless")
+
+
+def excluder(groups, **more):
+    """What an attacker who rules harmless values out believes, and the bound, by finding."""
+    rows = [(f"p{n}", g, v) for n, (g, v) in enumerate(
+        (g, v) for g, group in enumerate(groups) for v in group)]  # fmt: skip
+    frame = pl.DataFrame(rows, schema=["person", "age", "test"], orient="row")
+    made = dc.Job(
+        attributes={
+            "person": {"role": "identifier"},
+            "age": {"role": "quasi-identifier"},
+            "test": {"role": "sensitive", "sensitive_values": ["a", "b"]},
+        },
+        requirements=[{"p-diversity": {"l": 2, **more}}],
+        method={"full-domain": {"levels": {"age": 0}}},
+    )
+    report = dc.attack(
+        dc.publish(frame, made, seed=1), original=frame, attacks=[{"non-membership": {"bits": 1}}]
+    )
+    assert report.ok
+    return {"ruled_out" in one.details: one for one in report.findings}
+
+
+def test_an_attacker_who_rules_harmless_values_out_is_measured_against_the_guarantee():
+    plain = excluder([["N", "a"], ["N", "b"], ["N"] * 4])
+    for one in plain.values():  # knowing "not N" is enough: no guarantee excludes it
+        assert (one.greatest, one.targets, one.verdict.id) == (1.0, 2, "finding.no-guarantee")
+    assert plain[True].newly_certain == 2
+    assert plain[True].baseline == 0.5
+    kept = excluder([["N", "N", "a", "b"], ["N"] * 4], ruled_out="harmless")
+    assert (kept[True].greatest, kept[True].bound) == (0.5, 0.5)
+    assert kept[True].verdict.id == "finding.within"
+    assert kept[True].newly_above == 0

@@ -32,7 +32,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Method, Progress, no_progress
 from discreet.methods.unlinked.unlinked import Unlinked
-from discreet.pipeline.prepare import expand_sets
+from discreet.pipeline.prepare import expand_sets, sensitive_marks
 from discreet.pipeline.read import read_data, read_source
 from discreet.pipeline.release import Release
 from discreet.pipeline.run import make_release, prove_release
@@ -95,6 +95,12 @@ class Original:
     def table(self) -> CodedTable:
         """The table as measures read it: sets as bits."""
         return expand_sets(self.job, self.coded)[0]
+
+    @cached_property
+    def sensitive_values(self) -> dict[str, NDArray[np.bool_]]:
+        """By attribute whose values the job names: (values,) which are sensitive."""
+        table, bitmaps = expand_sets(self.job, self.coded)
+        return sensitive_marks(self.job, table, bitmaps)[0]
 
     def frame(self, rows: NDArray[np.int64] | None = None) -> pl.DataFrame:
         """The table again, or some of its rows, as text."""
@@ -227,6 +233,7 @@ def compare(
         ceiling,
         None if original.kept is None else original.kept.count,
         untried=tuple(untried),
+        sensitive_only=not all(mark.all() for mark in original.sensitive_values.values()),
     )
 
 
@@ -296,7 +303,8 @@ class _Runner:
         reading = replace(reading, imply_weighted=None)  # rows are counted for kinds of all sorts
         measures = reading.measured(self.workload, self.seed)
         divergence, errors = measures.divergence, measures.query_error
-        belief = fixed_reader(reading.original, reading.implied, release.task.kept)
+        task = release.task
+        belief = fixed_reader(reading.original, reading.implied, task.kept, task.sensitive_values)
         away = None if divergence is None else divergence.release
         found = measures.population
         return replace(
@@ -327,7 +335,7 @@ class _Runner:
         """Return the baseline point: tables without a link between quasi-identifiers and values."""
         table = self.original.table
         implied = ImpliedUnlinked((table.quasi_identifiers, table.sensitive), table.rows)
-        belief = fixed_reader(table, implied, self.original.kept)
+        belief = fixed_reader(table, implied, self.original.kept, self.original.sensitive_values)
         errors, failure = None, None
         started = time.perf_counter()
         try:

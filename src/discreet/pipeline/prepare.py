@@ -37,6 +37,7 @@ from discreet.methods.registry import unmet
 from discreet.methods.shared.judged_persons import unfit_for_persons
 from discreet.pipeline.read import SourceRows, read_source, require_columns, source_of
 from discreet.requirements.base import Requirement
+from discreet.requirements.covered_values import of_sensitive_values
 from discreet.requirements.delta_presence import DeltaPresence
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
@@ -197,37 +198,6 @@ def requirements_for_attackers(
             named = {name: given.resolved(quasi, bits) for name, given in one.attackers.items()}
             one = one.model_copy(update={"attackers": named})
         found.append(one)
-    return found
-
-
-def of_sensitive_values(
-    requirements: Sequence[Requirement],
-    table: CodedTable,
-    marks: Mapping[str, NDArray[np.bool_]],
-    *,
-    of_persons: bool = False,
-) -> list[Requirement]:
-    """Return requirements that do not cover values which the job declares non-sensitive.
-
-    Those that could not be judged on persons with several rows then stay as they are, if that is
-    stricter.
-    """
-    spared = {
-        name: [
-            text
-            for text, marked in zip(table[name].text.to_list(), mark, strict=True)
-            if not marked
-        ]
-        for name, mark in marks.items()
-        if not mark.all()
-    }
-    names = [column.name for column in table.sensitive]
-    found: list[Requirement] = []
-    for requirement in requirements:
-        split = requirement.sparing(spared, names)
-        judged = not of_persons or all(one.person_basis is not None for one in split)
-        judged |= not requirement.stricter_on_all_values
-        found += split if judged else [requirement]
     return found
 
 

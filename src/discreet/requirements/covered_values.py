@@ -40,7 +40,7 @@ for distinct ℓ-diversity a non-sensitive value is of its own kind or of that o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Self
 
@@ -58,6 +58,7 @@ from discreet.requirements.base import (
 )
 from discreet.requirements.exact_ratios import by_class
 from discreet.statements import stating
+from discreet.table.coded_table import CodedTable
 from discreet.table.counts import ValueCounts
 from discreet.typing import Bools, Floats, Ints
 
@@ -120,6 +121,37 @@ class SparingRequirement(AttributeRequirement):
     def with_exempt(self, sentence: str) -> str:
         """The sentence, with the values that it does not cover."""
         return stating("guarantee.exempt", sentence) if self.non_sensitive else sentence
+
+
+def of_sensitive_values(
+    requirements: Iterable[Requirement],
+    table: CodedTable,
+    marks: Mapping[str, Bools],  # by attribute: (values,) which are sensitive
+    *,
+    of_persons: bool = False,
+) -> list[Requirement]:
+    """Return requirements that do not cover values which the job declares non-sensitive.
+
+    Those that could not be judged on persons with several rows then stay as they are, if that is
+    stricter.
+    """
+    spared = {
+        name: [
+            text
+            for text, marked in zip(table[name].text.to_list(), mark, strict=True)
+            if not marked
+        ]
+        for name, mark in marks.items()
+        if not mark.all()
+    }
+    names = [column.name for column in table.sensitive]
+    found: list[Requirement] = []
+    for requirement in requirements:
+        split = requirement.sparing(spared, names)
+        judged = not of_persons or all(one.person_basis is not None for one in split)
+        judged |= not requirement.stricter_on_all_values
+        found += split if judged else [requirement]
+    return found
 
 
 def with_values(

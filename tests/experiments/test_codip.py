@@ -125,10 +125,16 @@ def test_attributes_of_adult_say_more_about_each_other_than_those_of_census_inco
 
 @pytest.mark.data
 def test_figures_8_and_9_with_our_hierarchies(census):
-    """No plan reaches a smaller t than the single table, on either table."""
+    """A smaller t than the single table's: never on Adult, by 6 to 13 % from eight tables on there.
+
+    Only under the loosest ceiling, so that figure 9 counts no plan with a smaller t.
+    """
     adult = codip.CodipSettings(data=real_data("adult", "adult.csv"), alpha=0.4)
-    for settings in (adult, census):
-        assert {row["improvement"] for row in codip.closeness(settings)} <= {0, None}
+    assert {row["improvement"] for row in codip.closeness(adult)} == {0}
+    better = [row for row in codip.closeness(census) if row["improvement"]]
+    assert [row["tables"] for row in better] == list(range(8, 16))
+    assert len({row["dm"] for row in better}) == 1
+    assert [round(row["improvement"], 2) for row in better] == [0.06] * 7 + [0.13]
     nodes, plans = {}, {}
     for name, settings in (("adult", adult), ("census", census)):
         rows = list(codip.by_k(settings))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from experiments.opinion_polls import FIGURES, OpinionPollSettings, measured
 from tests.real_data import real_data
 
 from experiments import opinion_polls
-from experiments.opinion_polls import FIGURES, OpinionPollSettings, measured
 
 PAPER, CURVE, GAL = "msa-diversity (paper)", "msa-diversity (curve)", "gal (suppress)"
 

@@ -8,6 +8,9 @@ from typing import Any
 
 from discreet.errors import InputError
 
+PARQUET_RELEASES = "Releases in Parquet"
+PANDAS_FRAMES = "Frames of pandas"
+
 
 def require_extra(module: str, need: str, extra: str, package: str = "") -> Any:
     """Return a module, or raise with the command that installs it for ``need``.
@@ -23,3 +26,10 @@ def require_extra(module: str, need: str, extra: str, package: str = "") -> Any:
         raise InputError(
             f"{need} need the package {package}. Install it: pip install 'discreet[{extra}]'."
         ) from None
+
+
+def require_pyarrow(need: str = PARQUET_RELEASES) -> Any:
+    """Return pyarrow with its Parquet module, or raise with the extra to install for ``need``."""
+    extra = "pandas" if need == PANDAS_FRAMES else "parquet"
+    require_extra("pyarrow.parquet", need, extra)
+    return require_extra("pyarrow", need, extra)

@@ -11,9 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.io.csv import file_pieces, layout
-from discreet.io.csv.file_pieces import FilePiece, cut_file, read_piece
+from discreet.io.csv.file_pieces import (
+    Fault,
+    FaultyRecordError,
+    FilePiece,
+    cut_file,
+    read_piece,
+    records,
+)
 from discreet.io.csv.layout import Layout
-from discreet.io.csv.records import Fault, FaultyRecordError, records
 
 PIECES = ["a", "7", " ", ",", ",", ";", "\n", "\n", "\r\n", "\r", '"', '"', '""', '",', ',"', '"\n']
 PIECES += ['\n"', "é", "\ufeff", "\0", "#", "\\", "'"]

@@ -15,8 +15,7 @@ from tests.saving import UNATTACKED
 import discreet as dc
 from discreet.errors import InputError, JobError
 from discreet.io.databases import connect, dialect_of, name_of, writing_tables
-from discreet.io.formats.database_tables import opened_table
-from discreet.io.formats.source_statement import select_of
+from discreet.io.formats.database_tables import opened_table, select_of
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.roles import Role
 

@@ -11,8 +11,8 @@ from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.io.canonical_text import canonical_text
-from discreet.io.declared_types import typed_values
 from discreet.io.frames import code_frame
+from discreet.io.writing import typed_values
 from discreet.job.table_profile import profile_table
 from discreet.table.code_maps import code_of_value
 from discreet.table.coded_table import Column

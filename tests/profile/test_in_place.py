@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.api.demonstrate import make_patients
 from discreet.cli.app import app
 from discreet.io.databases import writing_tables
-from discreet.io.in_place.place import Place
+from discreet.io.in_place import Place
 
 ATTRIBUTES = {
     "name": {"role": "identifier"},

@@ -207,6 +207,29 @@ def test_mondrian_makes_more_classes_for_a_mean_than_for_each_row(tmp_path):
     assert classes["average"] > classes["maximum"] > 1
 
 
+@pytest.mark.parametrize("classes", [1, 2, 3, 6, 11, 32])
+def test_a_mean_is_spent_over_all_rounds_of_cuts(tmp_path, classes):
+    """All persons are in the table, so a class of any size adds one expected re-identification.
+
+    Every round halves the classes: with the bound for 6 the third has four cuts and makes two.
+    """
+    pl.DataFrame({"age": range(32), "ill": "flu"}).write_csv(tmp_path / "table.csv")
+    pl.DataFrame({"age": range(32)}).write_csv(tmp_path / "people.csv")
+    job = dc.Job(
+        source={"path": tmp_path / "table.csv"},
+        population=str(tmp_path / "people.csv"),
+        attributes={
+            "age": {"role": "quasi-identifier", "type": "integer"},
+            "ill": {"role": "sensitive"},
+        },
+        requirements=[{"population-risk": {"at_most": classes / 32, "of": "average"}}],
+        method="mondrian",
+    )
+    release = dc.publish(None, job)
+    assert release.private["utility"]["classes"] == classes
+    assert release.audit.promises[0].achieved["at_most"] == classes / 32
+
+
 def test_a_class_of_a_sample_covers_the_persons_of_its_region(tmp_path):
     """A single row needs a cell that covers others of the population, not its own values."""
     people = [(20 + i, "01", i == 5, 10.0) for i in range(12)]

@@ -20,7 +20,7 @@ from discreet.io.frames import (
     unwrapped_frame,
 )
 from discreet.io.header import check_columns, renaming_notice
-from discreet.io.in_place.place import Place, coded_counts, place_of, require_file_for
+from discreet.io.in_place import Place, coded_counts, place_of, require_file_for
 from discreet.io.source import Tell
 from discreet.io.tables import column_names, read_table, suspect_names, written_names
 from discreet.job.model import Job

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import InputError
-from discreet.io.in_place.place import Place, coded_counts, numbered_persons, place_of
+from discreet.io.in_place import Place, coded_counts, numbered_persons, place_of
 from discreet.job.identifying import Uses
 from discreet.job.model import Job
 from discreet.job.proposing.untyped_table import read_untyped

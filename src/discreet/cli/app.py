@@ -169,7 +169,7 @@ def main() -> NoReturn:
     status = flushed(status)
     interrupting = sys.modules.get("discreet.table.interrupts")  # importing it takes time
     if interrupting is not None and interrupting.left_running():  # Python would wait for it
-        saved = sys.modules.get("discreet.io.formats.standard_input")
+        saved = sys.modules.get("discreet.io.source")
         if saved is not None:
             saved.remove_saved_input()
         os._exit(status)

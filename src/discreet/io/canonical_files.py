@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from discreet.errors import InputError
+from discreet.extras import require_pyarrow
 from discreet.io.csv.text_stream import GZIP, ZSTD
-from discreet.io.parquet.arrow_library import require_pyarrow
 from discreet.io.source import ignore_progress
 from discreet.io.writing import PARQUET_ROWS, write_csv
 from discreet.regular_files import open_regular

@@ -1,21 +1,36 @@
-"""Reading a table from the source of a job."""
+"""Reading a table from the source of a job: every cell as a code.
+
+A text file, or each file of a pattern, is read in pieces, whose cells ``numbered_cells`` collects.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
 from discreet.errors import InputError
 from discreet.forks import require_unforked
-from discreet.io.csv.layout import header, suspect_header, written_header
-from discreet.io.csv.reader import read_delimited
+from discreet.io.column_dictionary import sort_dictionary
+from discreet.io.csv.file_pieces import FilePiece, cut_file, read_piece
+from discreet.io.csv.layout import (
+    header,
+    nul_bytes,
+    open_layout,
+    require_same_columns,
+    suspect_header,
+    written_header,
+)
+from discreet.io.csv.numbered_cells import NumberedCells, PieceReader, whole_records
+from discreet.io.csv.text_stream import open_utf8, wrong_encoding
 from discreet.io.formats.arrow_files import arrow_columns, arrow_names
 from discreet.io.frames import code_series
 from discreet.io.header import distinct_names, require_names
 from discreet.io.source import Source, Tell, ignore_progress
-from discreet.table.coded_table import CodedTable
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
+from discreet.typing import Ints
 
 
 def column_names(source: Source) -> tuple[str, ...]:
@@ -88,3 +103,82 @@ def _read_columns(source: Source, names: Sequence[str]) -> Iterator[pl.Series]:
             return sheet_columns(source, names)
         case _:
             return arrow_columns(source, names)
+
+
+def read_delimited(
+    source: Source, specs: Mapping[str, ColumnSpec], tell: Tell = ignore_progress
+) -> CodedTable:
+    """Code every column of a text file, or of the files of a pattern, that may be published."""
+    names = header(source)
+    coded = {name: NumberedCells() for name in names if specs[name].role.published}
+    files = source.files
+    whole, done = sum(file.path.stat().st_size for file in files), 0
+    reader = PieceReader(coded, whole)
+    rows_of: list[int] = []  # by file
+    for file in files:
+        rows_of.append(0)
+        for piece in _pieces(file):
+            require_same_columns(names, files[0], piece.layout.names, file)
+            try:
+                rows_of[-1] += reader.add(piece, str(file.path))
+            except UnicodeDecodeError:
+                raise wrong_encoding(file) from None
+            done += len(piece.data)
+            tell(min(done / max(whole, 1), 1.0))  # a file that unzips or transcodes is longer
+    rows = sum(rows_of)
+    if rows == 0:
+        raise InputError(
+            f"{source.path}: the file has a header but no rows. Nothing can be published."
+        )
+
+    def line_of(row: int) -> str:
+        """Return the file and the line on which a row begins."""
+        first_row = np.cumsum([0, *rows_of])
+        number = int(np.searchsorted(first_row, row, side="right")) - 1
+        return f"{files[number].path}, line {_line_of_row(files[number], row - first_row[number])}"
+
+    columns = {
+        name: _code_column(name, specs[name], cells, source, line_of)
+        for name, cells in coded.items()
+    }
+    return CodedTable(columns, rows, tuple(name for name in names if name not in columns))
+
+
+def _pieces(source: Source) -> Iterator[FilePiece]:
+    """Yield the pieces of one file behind its header."""
+    with open_utf8(source) as file:
+        layout, ahead, lines = open_layout(file, source)
+        yield from cut_file(file, layout, ahead, lines + 1)
+
+
+def _code_column(
+    name: str,
+    spec: ColumnSpec,
+    cells: NumberedCells,
+    source: Source,
+    line_of: Callable[[int], str],
+) -> Column:
+    numbers, raw = cells.distinct()
+    if raw.str.contains("\0", literal=True).any():
+        raise nul_bytes(source)
+
+    def locate(bad: Ints) -> str:
+        return line_of(cells.first_row(numbers[bad]))
+
+    dictionary = sort_dictionary(name, spec, raw.alias(name), source.missing, locate)
+    codes = cells.recoded(numbers, dictionary.code_of_raw)
+    return dictionary.column(name, spec, codes)
+
+
+def _line_of_row(source: Source, row: int) -> int:
+    """Return the line on which a row of one file begins, found by reading the file again."""
+    for piece in _pieces(source):
+        frame = read_piece(piece, {name: pl.String() for name in piece.layout.names})
+        if frame is not None and frame.height <= row:
+            row -= frame.height
+            continue
+        for place, _ in whole_records(piece, str(source.path)):
+            if row == 0:
+                return piece.line_at(place)
+            row -= 1
+    raise InputError(f"{source.path}: the file changed while it was read. Run again.")

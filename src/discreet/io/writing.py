@@ -2,14 +2,20 @@
 
 Every label gets its quotes once, in the dictionary of its column; Polars then writes cells as they
 are. Rows are written block by block, so memory holds the codes and little else.
+
+A CSV file keeps the text of the source. In Parquet files and databases an integer of a declared
+type is an int64, a number a double and a date a date32, where every published cell is exactly such
+a value: an integer beyond 64 bits, a number that no double equals and a masked cell keep their
+column text. Quasi-identifiers are cells (ranges, sets, labels), so they keep the type that the
+release gives them.
 """
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
@@ -18,10 +24,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import ReleaseError
+from discreet.extras import require_pyarrow
+from discreet.io.canonical_text import as_floats, canonical_text
 from discreet.io.column_dictionary import render
-from discreet.io.parquet.arrow_library import require_pyarrow
 from discreet.io.source import Tell, ignore_progress
 from discreet.table.published import PublishedColumn
+from discreet.table.roles import Role, ValueType
 from discreet.typing import AnyInts
 
 OutputFormat = Literal["csv", "parquet"]
@@ -217,3 +225,36 @@ def _write_parquet(
                 index: Any = pa.array(shift[codes], mask=null[codes] if null.any() else None)
                 arrays.append(values.take(index))
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+
+
+EXACT_ROLES = (Role.SENSITIVE, Role.INSENSITIVE, Role.WEIGHT)
+
+
+def typed_columns(
+    columns: Sequence[PublishedColumn], types: Mapping[str, ValueType]
+) -> list[PublishedColumn]:
+    """Return the columns of a table, those that are published as they are with their type."""
+    return [
+        replace(column, dictionary=typed_values(column.dictionary, types[column.name]))
+        if column.role in EXACT_ROLES and column.name in types
+        else column
+        for column in columns
+    ]
+
+
+def typed_values(dictionary: pl.Series, kind: ValueType) -> pl.Series:
+    """Return a dictionary as values of a type, or unchanged where some value is not exactly one."""
+    from_float = kind is ValueType.INTEGER and not dictionary.dtype.is_integer()
+    if not kind.ordered or (dictionary.dtype != pl.String and not from_float):
+        return dictionary
+    text = render(dictionary, kind)
+    bare = text.str.strip_chars()
+    match kind:
+        case ValueType.INTEGER:
+            typed = bare.cast(pl.Int64, strict=False)
+        case ValueType.DATE:
+            typed = bare.str.to_date("%Y-%m-%d", strict=False)
+        case _:
+            typed = as_floats(bare)
+    exact = canonical_text(render(typed), kind).eq_missing(canonical_text(text, kind))
+    return typed.alias(dictionary.name) if exact.all() else dictionary

@@ -30,7 +30,7 @@ from discreet.table.coded_table import CodedTable
 from discreet.utility.settings import MeasureSettings
 
 if TYPE_CHECKING:
-    from discreet.io.in_place.place import Place
+    from discreet.io.in_place import Place
     from discreet.ledger.ledger import Ledger
 
 

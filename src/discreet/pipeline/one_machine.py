@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from discreet.io.column_dictionary import render
 from discreet.io.databases import writing_tables
-from discreet.io.declared_types import typed_columns
 from discreet.io.frames import FrameKind, code_frame, frame_kind, plain_frame, to_frame
-from discreet.io.writing import OutputFormat, write_table
+from discreet.io.writing import OutputFormat, typed_columns, write_table
 from discreet.job.model import Job
 from discreet.methods.base import Ability, Generalized, Outcome, Progress, Task
 from discreet.methods.shared.person_groups import group_persons

@@ -28,13 +28,17 @@ from discreet.extras import require_extra
 from discreet.io.atomic import hidden_folder
 from discreet.io.canonical_text import canonical_text
 from discreet.io.column_dictionary import render
-from discreet.io.declared_types import typed_values
-from discreet.io.formats.statistical_files import EXACT_WHOLE, FileLabels, file_labels
-from discreet.io.formats.statistical_writing import LabelledColumn, write_statistical
+from discreet.io.formats.statistical_files import (
+    EXACT_WHOLE,
+    FileLabels,
+    LabelledColumn,
+    file_labels,
+    write_statistical,
+)
 from discreet.io.formats.workbook import FIRST_EXACT_DAY, write_workbook
 from discreet.io.source import COMPRESSED, FORMAT_OF_ENDING, Source, ignore_progress
 from discreet.io.tables import column_names, read_table
-from discreet.io.writing import write_csv
+from discreet.io.writing import typed_values, write_csv
 from discreet.regular_files import open_regular, path_of
 from discreet.releases.audit.audit import audit_folder, read_tables
 from discreet.releases.manifest import Manifest

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from discreet.io.in_place.place import COUNT, NUMBER, Place
+from discreet.io.in_place import COUNT, NUMBER, Place
 
 
 class SparkPlace(Place):

@@ -28,9 +28,8 @@ from discreet.io.csv.compiled_cells import (
     is_faster,
     put_codes,
 )
-from discreet.io.csv.file_pieces import FilePiece, read_piece
+from discreet.io.csv.file_pieces import Fault, FaultyRecordError, FilePiece, read_piece, records
 from discreet.io.csv.layout import Layout
-from discreet.io.csv.records import Fault, FaultyRecordError, records
 from discreet.typing import CellNumbers, Codes, Ints
 
 FEW = 1 << 14

@@ -8,11 +8,12 @@ and memory holds codes and distinct cells. DuckDB gives its columns as Arrow.
 from __future__ import annotations
 
 import io
+import re
 import secrets
 import select
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, cast
@@ -21,6 +22,7 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import InputError
+from discreet.extras import require_extra
 from discreet.io.column_dictionary import sort_dictionary
 from discreet.io.csv.file_pieces import cut_file
 from discreet.io.csv.layout import Layout
@@ -28,17 +30,62 @@ from discreet.io.csv.numbered_cells import NumberedCells, PieceReader
 from discreet.io.databases import (
     ROWS_AT_ONCE,
     Database,
+    column_name,
     connect,
     dialect_of,
+    file_of,
     name_of,
+    quoted,
     reading_cursor,
 )
-from discreet.io.formats.duckdb_files import DuckDBTable, opened_relation
-from discreet.io.formats.source_statement import select_of
-from discreet.io.header import names_read
+from discreet.io.frames import code_frame, plain_frame
+from discreet.io.header import distinct_names, names_read
 from discreet.table.coded_table import CodedTable
 from discreet.table.column_spec import ColumnSpec
 from discreet.typing import Ints
+
+# Text in quotes or between dollars, comments, the end of a statement, anything else.
+_TOKENS = re.compile(
+    r"""(?P<text> [eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"]|"")*"
+               | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$ )
+      | (?P<blank> --[^\n]* | /\*.*?\*/ | \s+ )
+      | (?P<end> ; )
+      | .""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def select_of(table: str | None, query: str | None) -> str:
+    """Return the statement that reads a table, or the query itself."""
+    return f"SELECT * FROM {quoted(table)}" if table else _without_end(query or "")
+
+
+def with_names(statement: str, names: Sequence[str]) -> str:
+    """Return a statement whose columns have other names, each by its place."""
+    listed = ", ".join(map(column_name, names))
+    source = "discreet_named"
+    return f"WITH {source}({listed}) AS (\n{statement}\n)\nSELECT * FROM {source}"
+
+
+def _without_end(query: str) -> str:
+    """Return a query up to the semicolon that ends it; comments may follow that.
+
+    A query of several statements is returned as it is, for its database to refuse. Where a database
+    delimits text in yet another way, a cut within it leaves text that nothing closes, which no
+    database runs.
+    """
+    end, ended = 0, False
+    for token in _TOKENS.finditer(query):
+        if token["end"]:
+            ended = True
+        elif not token["blank"]:
+            if ended:
+                return query
+            end = token.end()
+    if end == 0:
+        raise InputError("The query of the source is empty. Write one SELECT.")
+    return query[:end]
+
 
 RECEIVED_AT_ONCE = 1 << 20  # bytes, from PostgreSQL
 Typed = Callable[[pl.Series], pl.Series]  # distinct texts as values of their column's type
@@ -251,3 +298,55 @@ def _floats(texts: pl.Series) -> pl.Series:
 def _kept(texts: pl.Series, values: pl.Series) -> pl.Series:
     """Return values, or the texts where some has no value, such as a date before Christ."""
     return values if values.null_count() == texts.null_count() else texts
+
+
+@contextmanager
+def opened_relation(
+    url: str, folder: Path, table: str | None, query: str | None
+) -> Iterator[tuple[Any, list[str]]]:
+    """Yield the relation of a table or a query while its file is open, and the names as written.
+
+    Columns of a query that share a name have distinct ones in the relation.
+    """
+    duckdb = require_extra("duckdb", "DuckDB files", "duckdb")
+    path, name = file_of(url, folder), name_of(url)
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such database. Check the URL.")
+    what = f"table '{table}'" if table else "query"
+    try:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            statement = select_of(table, query)
+            # COPY, which writes files of a read-only database too, is no subquery
+            nested = f"SELECT * FROM (\n{statement}\n) AS source"
+            if any(len(connection.extract_statements(one)) > 1 for one in (statement, nested)):
+                raise InputError(f"Database '{name}': the query is several statements. Use one.")
+            connection.sql(nested)
+            relation = connection.sql(statement)
+            written = list(relation.columns)
+            names = distinct_names(written, f"Database '{name}' ({what})")
+            if names != written:
+                relation = connection.sql(with_names(statement, names))
+            yield relation, written
+    except duckdb.Error as error:  # whose message may quote cells
+        kind = type(error).__name__
+        raise InputError(f"Database '{name}' ({what}): it cannot be read ({kind}).") from None
+
+
+@dataclass(frozen=True, eq=False)
+class DuckDBTable:
+    """The result of one statement of DuckDB, whose rows are read once."""
+
+    relation: Any
+    written: Sequence[str]  # the names of the statement, which may be shared
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.relation.columns)
+
+    def coded(self, specs: Mapping[str, ColumnSpec], missing: Collection[str]) -> CodedTable:
+        """Code every column that may be published, as those of a relation given in Python are."""
+        read = [name for name in self.names if specs[name].role.published]
+        chosen = self.relation.project(", ".join(map(column_name, read)))
+        table = code_frame(plain_frame(chosen), specs, missing)
+        return replace(table, left_out=tuple(name for name in self.names if name not in read))

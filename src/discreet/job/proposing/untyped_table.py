@@ -22,7 +22,7 @@ from discreet.io.frames import (
     unwrapped_frame,
 )
 from discreet.io.header import renaming_notice, without_copies
-from discreet.io.in_place.place import is_url, require_file_for, require_one_table
+from discreet.io.in_place import is_url, require_file_for, require_one_table
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table, written_names
 from discreet.job.proposing.date_columns import DATE_FORMATS, date_format

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from discreet.errors import InputError, ReleaseError
+from discreet.extras import require_pyarrow
 from discreet.io.atomic import hash_of_folder
 from discreet.io.canonical_files import (
     is_canonical_csv,
@@ -22,7 +23,6 @@ from discreet.io.canonical_files import (
     is_of_other_library,
     parquet_rows,
 )
-from discreet.io.parquet.arrow_library import require_pyarrow
 from discreet.io.signatures import SIGNATURE, is_signature
 from discreet.io.source import Source
 from discreet.io.tables import column_names

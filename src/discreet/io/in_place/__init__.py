@@ -1,1 +1,0 @@
-"""Tables that stay where they are: a database counts its rows and returns the counts."""

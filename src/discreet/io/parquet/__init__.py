@@ -1,1 +1,0 @@
-"""The library that writes releases in Parquet, and shows their form to the audit."""

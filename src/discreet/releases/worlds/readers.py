@@ -461,9 +461,13 @@ def link_through_sensitive_table(
                 continue
             left = values
             if name in masks:  # an attacker who is left with harmless values learns no secret
-                exposed = _exposed(
-                    sets, signatures, number, reader, place, masks[name], (first, size)
-                )
+                part = signatures_with(signatures, place, masks[name])
+                if reader == "matching":
+                    few = matched_values(sets, signatures, number, first, size, part)
+                    assert few is not None  # it was found for all values
+                else:
+                    few = kept_values(sets, part.rows, number, reader)
+                exposed = few[:, place] > 0
                 left = np.where(exposed[:, None], values, sensitive[name].cardinality + 1)
             certain, exact = _certain_people(sets, number, left[:, place], size, known == primary)
             findings.append(
@@ -478,27 +482,6 @@ def link_through_sensitive_table(
                 )
             )
     return findings
-
-
-def _exposed(
-    sets: Sets,
-    signatures: SensitiveSignatures,
-    known: int,
-    reader: str,
-    attribute: int,
-    values: Bools,
-    worlds: tuple[int, Ints],
-) -> Bools:
-    """For each known value of each group, whether a reader keeps some of an attribute's values."""
-    part = signatures_with(signatures, attribute, values)
-    kept: AnyInts | None
-    if reader == "matching":
-        kept = matched_values(sets, signatures, known, *worlds, part)
-        assert kept is not None  # it was found for all values
-    else:
-        kept = kept_values(sets, part.rows, known, reader)
-    exposed: Bools = kept[:, attribute] > 0
-    return exposed
 
 
 def _certain_people(

@@ -121,3 +121,41 @@ def test_a_skewed_attribute_without_harmless_values_gets_the_remedy():
         made = dc.Job(attributes={**ROLES, **shown}, method=method)
         with pytest.raises(dc.InfeasibleError, match="'non_sensitive_values'"):
             dc.publish(frame.select([*ROLES, *shown]), made)
+
+
+@pytest.mark.parametrize("reader", ["pair", "row"])
+def test_a_reader_who_knows_the_primary_value_keeps_l_values_or_harmless_ones(tmp_path, reader):
+    """Diagnosis g occurs with no result of the test alone: that reveals no secret."""
+    rows = [(d, t) for d in "abc" for t in ("none", "none", "none", "hiv", "flu", "pox")]
+    rows = [*rows, *[("g", "none")] * 4] * 3
+    frame = pl.DataFrame(
+        {
+            "age": range(len(rows)),
+            "sex": ["f"] * len(rows),
+            "diagnosis": [row[0] for row in rows],
+            "test": [row[1] for row in rows],
+        }
+    )
+    floor = {
+        "conditional_l": {"l": 3, "reader": reader},
+        "primary": "diagnosis",
+        "beyond_permissible": True,
+    }
+    asked = {"distinct-l-diversity": {"l": 2}}
+    diagnosis = {"role": "sensitive"}
+    with pytest.raises(dc.InfeasibleError, match="conditional_l"):
+        made = job({"decomposition": floor}, asked, diagnosis=diagnosis, test={"role": "sensitive"})
+        dc.publish(frame.with_columns(test=pl.col("test").replace("none", "no")), made)
+    made = job({"decomposition": floor}, asked, diagnosis=diagnosis, test=SPARED["test"])
+    place = saved(tmp_path, frame, made)
+    assert dc.audit(place).ok
+    promises = {
+        p["requirement"]: p for p in json.loads((place / "manifest.json").read_text())["promises"]
+    }
+    assert promises["conditional-l-diversity"]["parameters"]["non_sensitive"] == {"test": ["none"]}
+    names = ["diagnosis", "test"]
+    sets = naive.group_sets(place / "group_values.csv", names)
+    for values in sets.values():
+        for known in values["diagnosis"]:
+            left = {test for d, test in rows if d == known and test in values["test"]}
+            assert left == {"none"} or len(left) >= 3

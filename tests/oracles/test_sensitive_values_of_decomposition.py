@@ -10,9 +10,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests import naive
 from tests.saving import UNATTACKED
+from tests.tables import coded_column, coded_table
 
 import discreet as dc
+from discreet.releases.worlds.readers import link_through_sensitive_table
 from discreet.requirements.feasibility import diverse_ell, most_diverse_groups, permissible_ell
+from discreet.table.coded_table import CodedTable
+from discreet.table.roles import Role
 
 VALUES = "Nabc"
 
@@ -121,3 +125,67 @@ def test_every_person_has_l_values_in_the_worlds_of_the_files(
             assert value in values
             assert values == sets[person_row["group"]][name]
             assert values <= HARMLESS[name] or len(values) >= ell
+
+
+@given(
+    st.lists(ROWS, min_size=2, max_size=6).flatmap(
+        lambda rows: st.tuples(
+            st.just(rows), st.lists(st.integers(0, 1), min_size=len(rows), max_size=len(rows))
+        )
+    )
+)
+@settings(max_examples=80, deadline=None)
+def test_readers_are_certain_of_sensitive_values_alone(release):
+    """Certain: all worlds give the persons of a group with a known value one secret value."""
+    rows, groups = release
+    names = ["p", "s"]
+    groups = [str(group) for group in groups]
+    sets = {
+        g: {name: {r[i] for r, of in zip(rows, groups, strict=True) if of == g}
+            for i, name in enumerate(names)}
+        for g in sorted(set(groups))
+    }  # fmt: skip
+    tables = decomposed_tables(rows, groups, sets, names)
+    harmless = {"s": {"x"}}
+    found = {
+        finding.reader: finding
+        for finding in link_through_sensitive_table(tables, "p", "p", harmless)
+    }
+    worlds = list(naive.worlds(groups, sets, rows, names, "p"))
+    left = {"row": defaultdict(set), "matching": defaultdict(set), "pair": defaultdict(set)}
+    for world in worlds:
+        for group, (known, value) in zip(groups, world, strict=True):
+            left["matching"][group, known].add(value)
+    for group, values in sets.items():
+        for known, value in rows:
+            if known in values["p"] and value in values["s"]:
+                left["pair"][group, known].add(value)
+                left["row"][group, known].add(value)
+    for reader, finding in found.items():
+        single = {key for key, values in left[reader].items() if len(values) == 1}
+        secret = {key for key in single if left[reader][key] != {"x"}}
+        plain = link_through_sensitive_table(tables, "p", "p")
+        before = next(one for one in plain if one.reader == reader)
+        assert (finding.certain > 0) == bool(secret)
+        assert finding.certain <= before.certain
+        exposed = [len(values) for values in left[reader].values() if values != {"x"}]
+        assert finding.least == min(exposed, default=len({r[1] for r in rows}))
+
+
+def decomposed_tables(rows, groups, sets, names):
+    listed = [(g, n, v) for g, values in sets.items() for n in names for v in sorted(values[n])]
+    columns = list(map(list, zip(*listed, strict=True)))
+    ordered = sorted(rows)
+    return {
+        "groups": coded_table({"q": [str(i) for i in range(len(rows))], "group": groups}, "qi"),
+        "group_values": coded_table(
+            dict(zip(("group", "attribute", "value"), columns, strict=True)), "iii"
+        ),
+        "sensitive": CodedTable(
+            {
+                name: coded_column(name, [row[i] for row in ordered], Role.SENSITIVE)
+                for i, name in enumerate(names)
+            },
+            len(rows),
+        ),
+    }

@@ -29,7 +29,7 @@ from discreet.methods.decomposition.group_forming import (
     join_residual_rows,
     sensitive_mask,
 )
-from discreet.methods.decomposition.targets import largest_reason
+from discreet.methods.decomposition.targets import IF_HARMLESS, largest_reason
 from discreet.methods.manifest_entry import MethodEntry, StatedRelease, bound_problems
 from discreet.methods.shared.grouped_rows import require_all
 from discreet.methods.shared.infeasibility import NOTHING_LEFT, nothing_by_default
@@ -123,7 +123,11 @@ class Anatomy(ShardedMethod):
             reason = largest_reason(column, sensitive, distinct=distinct)
             raise InfeasibleError(
                 f"anatomy: l = {ell} is above l_per = {permissible} of '{column.name}' ({reason}. "
-                + (f"Ask for at most {permissible}." if permissible > 1 else NOTHING_LEFT),
+                + (
+                    f"Ask for at most {permissible}."
+                    if permissible > 1
+                    else f"{IF_HARMLESS} {NOTHING_LEFT}"
+                ),
                 [
                     {
                         "requirement": promise.name,

@@ -74,7 +74,7 @@ from discreet.requirements.sa_diversity import (
 )
 from discreet.statements import Statement
 from discreet.table.published import GROUP
-from discreet.typing import Ints, Ints32
+from discreet.typing import Bools, Ints, Ints32
 
 READERS = {"pair": PAIR, "row": ROW}
 
@@ -201,12 +201,16 @@ class Decomposition(ShardedMethod):
             return self._outcome(targets, None, group_of_row, formed.groups, values, 0)
         if conditional:
             _check_floor(sensitive, targets, conditional)
+        covered = np.concatenate(_covered_values(targets, conditional))
         reader = READERS[conditional.reader] if conditional else NO_READER
         floor = conditional.l if conditional else 0
 
         def fill(start: NDArray[np.int64], member: NDArray[np.int32]) -> Noise:
             least = [ell, *wanted]
-            return add_noise(sensitive, start, member, least, task.rng, reader=reader, floor=floor)
+            return add_noise(
+                sensitive, start, member, least, task.rng, reader=reader, floor=floor,
+                covered=covered,
+            )  # fmt: skip
 
         noise = groups.fill(np.flatnonzero(asked), fill)
         if conditional:
@@ -249,7 +253,8 @@ class Decomposition(ShardedMethod):
                 )
         if self.conditional_l is not None and targets.others:  # else it would say nothing
             own = self.conditional_l
-            asked.append(ConditionalLDiversity(l=own.l, reader=own.reader, known=primary))
+            stated = ConditionalLDiversity(l=own.l, reader=own.reader, known=primary)
+            asked += [one for one in stated.sparing(targets.harmless, ()) if one not in asked]  # type: ignore[misc]
         if not asked:
             return None
         if self.noise == "linkable":
@@ -260,7 +265,16 @@ class Decomposition(ShardedMethod):
                 ]
             )
         reader: Reader = "row" if any(one.reader == "row" for one in asked) else "pair"
-        return ConditionalLDiversity(l=max(one.l for one in asked), reader=reader, known=primary)
+        exempt = {
+            name: tuple(
+                value for value in values if all(value in _exempt(one, name) for one in asked)
+            )
+            for name, values in (asked[0].non_sensitive or {}).items()
+        }
+        return ConditionalLDiversity(
+            l=max(one.l for one in asked), reader=reader, known=primary,
+            non_sensitive={name: values for name, values in exempt.items() if values} or None,
+        )  # fmt: skip
 
     def _outcome(
         self,
@@ -283,6 +297,23 @@ class Decomposition(ShardedMethod):
         return Decomposed(group_of_row, noise, facts, _promises(targets, conditional))
 
 
+def _exempt(requirement: ConditionalLDiversity, name: str) -> tuple[str | None, ...]:
+    """The values of an attribute that a requirement lets be disclosed."""
+    return (requirement.non_sensitive or {}).get(name, ())
+
+
+def _covered_values(targets: Targets, conditional: ConditionalLDiversity | None) -> list[Bools]:
+    """(values,) For the primary attribute and the others, which values the floor covers."""
+    return [
+        np.array(
+            [conditional is None or text not in _exempt(conditional, column.name)
+             for text in column.text.to_list()],
+            np.bool_,
+        )
+        for column in (targets.primary, *targets.others)
+    ]  # fmt: skip
+
+
 def _promises(
     targets: Targets, conditional: ConditionalLDiversity | None
 ) -> tuple[Requirement, ...]:
@@ -302,10 +333,13 @@ def _check_floor(
 ) -> None:
     """Refuse a floor that some primary value cannot meet: it occurs with too few values."""
     primary = sensitive.codes[:, 0]
+    masks = _covered_values(targets, conditional)
     for place, column in enumerate(targets.others):
         pairs = np.unique(np.stack([primary, sensitive.codes[:, place + 1]], axis=1), axis=0)
-        present = np.bincount(pairs[:, 0], minlength=targets.primary.cardinality)
-        least = int(present[present > 0].min())
+        values = targets.primary.cardinality
+        present = np.bincount(pairs[:, 0], minlength=values)
+        exposed = np.bincount(pairs[:, 0], masks[place + 1][pairs[:, 1]], values) > 0
+        least = int(present[exposed].min(initial=conditional.l))
         if least < conditional.l:
             raise InfeasibleError(
                 f"decomposition: conditional_l asks that {conditional.l} values of '{column.name}' "

@@ -106,13 +106,15 @@ def add_noise(
     *,
     reader: int = NO_READER,
     floor: int = 0,
+    covered: Bools | None = None,
     known: Noise | None = None,
 ) -> Noise:
     """Fill up some groups.
 
     Their members are signatures, ``member[start[g]:start[g + 1]]``; ``wanted`` has the least number
     of values of each attribute of which a group has a sensitive value, in the order of the
-    sensitive table. ``known`` is noise that the groups have already, by group; a lending row may
+    sensitive table. ``covered`` are the values that the floor covers, all by default. ``known`` is
+    noise that the groups have already, by group; a lending row may
     then add values to any set, so that it is found wherever a primary value has another row.
     """
     nothing = np.zeros(0, np.int32)
@@ -130,6 +132,7 @@ def add_noise(
         np.array(wanted, np.int64),
         reader,
         floor,
+        np.ones(len(sensitive.sensitive), np.bool_) if covered is None else covered,
         np.searchsorted(known.group, np.arange(len(start))),
         known.attribute,
         known.value,
@@ -241,11 +244,17 @@ def _count_open(
     held: Ints,
     stamp: Ints,
     reader: int,
+    covered: Bools,
     seen: NDArray[np.bool_],
     left: Ints32,
+    exposed: NDArray[np.bool_],
 ) -> None:
-    """For each primary value of a group, which values of each other attribute an attacker keeps."""
+    """For each primary value of a group, which values of each other attribute an attacker keeps.
+
+    ``exposed``: whether one of them is covered by the floor.
+    """
     seen[: held[0]] = False
+    exposed[: held[0]] = False
     left[: held[0]] = 0
     for i in range(held[0]):
         value = sets[0, i]
@@ -262,6 +271,9 @@ def _count_open(
             for attribute in range(1, codes.shape[1]):
                 at = stamp[offset[attribute] + codes[signature, attribute]]
                 if at >= 0 and not seen[i, attribute, at]:
+                    exposed[i, attribute] |= covered[
+                        offset[attribute] + codes[signature, attribute]
+                    ]
                     seen[i, attribute, at] = True
                     left[i, attribute] += 1
 
@@ -317,6 +329,7 @@ def _add_noise(
     wanted: Ints,
     reader: int,
     floor: int,
+    covered: Bools,
     known_start: Ints,
     known_attribute: Ints32,
     known_value: Ints32,
@@ -335,6 +348,7 @@ def _add_noise(
     needed = np.zeros(attributes, np.int64)  # of the current group: none without a sensitive value
     seen = np.zeros((largest if reader else 0, attributes, room), np.bool_)
     left = np.zeros((largest if reader else 0, attributes), np.int32)
+    exposed = np.zeros(left.shape, np.bool_)
     lacking = np.zeros((groups, attributes), np.int32)
     out_group, out_attribute, out_value = [np.int32(0)], [np.int32(0)], [np.int32(0)]
     for group in range(groups):
@@ -369,10 +383,14 @@ def _add_noise(
                 if lender < 0:
                     break
             elif reader:
-                _count_open(codes, offset, start, listed, sets, held, stamp, reader, seen, left)
+                _count_open(
+                    codes, offset, start, listed, sets, held, stamp, reader, covered, seen, left,
+                    exposed,
+                )  # fmt: skip
                 for i in range(held[0]):
                     for attribute in range(1, attributes):
-                        if lender < 0 and left[i, attribute] < floor:
+                        lacks = exposed[i, attribute] and left[i, attribute] < floor
+                        if lender < 0 and lacks:
                             lender = _find_opener(
                                 rng, codes, size, offset, start, listed, sets, stamp, i,
                                 attribute, seen,

@@ -27,6 +27,9 @@ from discreet.table.coded_table import Column
 from discreet.typing import Bools
 
 
+IF_HARMLESS = "If the most frequent value is no secret, name it under 'non_sensitive_values'."
+
+
 @dataclass(frozen=True, eq=False)
 class Targets:
     """The primary attribute and the least number of values of each attribute in a group."""
@@ -49,12 +52,16 @@ class Targets:
     @property
     def guarantees(self) -> list[Requirement]:
         """What is promised: ℓ values of each attribute, if a group has a sensitive one."""
-        harmless = {
+        return SaDiversity(l=dict(self.ell)).sparing(self.harmless, list(self.ell))
+
+    @property
+    def harmless(self) -> dict[str, tuple[str | None, ...]]:
+        """The values that are not sensitive, by attribute, where there are any."""
+        return {
             column.name: tuple(column.text.filter(pl.Series(~self.sensitive[column.name])))
             for column in (self.primary, *self.others)
             if not self.sensitive[column.name].all()
         }
-        return SaDiversity(l=dict(self.ell)).sparing(harmless, list(self.ell))
 
 
 def find_targets(
@@ -171,7 +178,7 @@ def _check_permissible(
         protecting = {} if min(feasible.values()) == 1 else feasible
         failure = _failure(SaDiversity(l=dict(settled)), feasible) | {"feasible": protecting}
         useless = any(feasible[name] == 1 < settled[name] for name in settled)
-        advice = NOTHING_LEFT if useless else "Ask for at most that."
+        advice = f"{IF_HARMLESS} {NOTHING_LEFT}" if useless else "Ask for at most that."
         raise InfeasibleError(f"{method}: {'; '.join(sentences)}. {advice}", [failure])
 
 

@@ -336,7 +336,7 @@ def _seed_of(table: CodedTable) -> int:
     return int.from_bytes(digest.digest(), "little")
 
 
-class Recoded(NamedTuple):
+class RecodedColumn(NamedTuple):
     """A column whose rare values were lifted or masked, and what follows from it."""
 
     column: Column
@@ -350,7 +350,7 @@ class Recoded(NamedTuple):
 
 def recode(
     column: Column, fate: Ints, hierarchy: Hierarchy | None, marks: Bools | None = None
-) -> Recoded:
+) -> RecodedColumn:
     """Replace lifted and masked values of a column; it is text then, in which cells differ or not.
 
     A cell is sensitive if it stands for a sensitive value.
@@ -389,7 +389,7 @@ def recode(
     if marks is not None:
         marked = np.zeros(len(cells), bool)
         np.logical_or.at(marked, code, marks)
-    return Recoded(
+    return RecodedColumn(
         recoded,
         None if hierarchy is None else _recoded_hierarchy(hierarchy, cells, fate[first], first),
         marked,

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.errors import InfeasibleError, JobError
+from discreet.errors import InfeasibleError, InputError, JobError
 from discreet.pipeline.prepare import prepare
 from discreet.pipeline.rare_values import least_persons
 from discreet.releases.audit.audit import audit_tables
@@ -255,6 +255,27 @@ def test_an_audit_with_the_original_finds_other_cells(tmp_path: Path) -> None:
     alone = audit_tables(tables, unstated)
     assert any("is masked in part of" in problem for problem in alone.problems)
     assert not audit_tables(tables, unstated, task).ok
+
+
+def test_a_treated_release_is_applied_to_no_other_rows(tmp_path: Path) -> None:
+    patients().write_csv(tmp_path / "t.csv")
+    asked = job("mask", source={"path": str(tmp_path / "t.csv")}, method="full-domain")
+    dc.publish(None, asked).save(tmp_path / "release", accept_risk="test")
+    others = patients(seed=7).with_columns(id="other" + pl.col("id"))
+    with pytest.raises(InputError, match="may be rare in one batch"):
+        dc.apply(tmp_path / "release", others, original=asked)
+
+
+def test_rows_at_risk_have_their_numbers_in_the_source(tmp_path: Path) -> None:
+    table = patients()
+    table.write_csv(tmp_path / "t.csv")
+    # no guarantee: each person is alone by age and sex, or their value is
+    asked = job("suppress", source={"path": str(tmp_path / "t.csv")}, requirements=[])
+    dc.publish(None, asked).save(tmp_path / "release", accept_risk="test")
+    listed = pl.read_csv(tmp_path / "release.private.rows.csv")["row"].to_list()
+    assert listed
+    assert max(listed) > 117  # of 120 rows, of which three are gone
+    assert not {4, 41, 78} & set(listed)  # counted from 1
 
 
 def test_rows_that_too_few_persons_share() -> None:

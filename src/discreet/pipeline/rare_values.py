@@ -104,13 +104,9 @@ class Cover(NamedTuple):
 def least_persons(job: Job, name: str) -> int:
     """Return the l of an attribute: the largest that the job asks for, else 2."""
     roles = {column: attribute.role for column, attribute in job.attributes.items()}
-    asked = [
-        getattr(requirement, key, None)
-        for requirement in job.requirements
-        if name in requirement.covered(roles)
-        for key in ("l", "m")
-    ]
-    asked += [getattr(job.method, key, None) for key in ("l", "m")]
+    covering = [one for one in job.requirements if name in one.covered(roles)]
+    parts = [*covering, *(getattr(one, "inner", None) for one in covering), job.method]
+    asked = [getattr(part, key, None) for part in parts for key in ("l", "m")]
     numbers = [one.get(name) if isinstance(one, Mapping) else one for one in asked]
     return max([LEAST, *(ceil(number) for number in numbers if isinstance(number, int | float))])
 
@@ -321,6 +317,12 @@ def suppressed_rows(
         draw = np.random.default_rng(_seed_of(table)).permutation(table.rows)
         others = draw[~np.isin(number[draw], number[gone])]
         _, first = np.unique(number[others], return_index=True)  # a row of each person
+        if needed - hiding > len(first):
+            raise InfeasibleError(
+                f"attributes.{name}.rare: too few persons have another value to hide which persons "
+                f"have one of the {int((fate == GONE).sum()):,} suppressed values. Add a hierarchy "
+                "along which values are lifted, or give the column the role 'drop'."
+            )
         gone[others[np.sort(first)][: max(needed - hiding, 0)]] = True
         found[name] = gone
     return Suppressed(found) if found else None
@@ -334,7 +336,7 @@ def _seed_of(table: CodedTable) -> int:
     return int.from_bytes(digest.digest(), "little")
 
 
-class Recoded(NamedTuple):
+class RecodedColumn(NamedTuple):
     """A column whose rare values were lifted or masked, and what follows from it."""
 
     column: Column
@@ -348,7 +350,7 @@ class Recoded(NamedTuple):
 
 def recode(
     column: Column, fate: Ints, hierarchy: Hierarchy | None, marks: Bools | None = None
-) -> Recoded:
+) -> RecodedColumn:
     """Replace lifted and masked values of a column; it is text then, in which cells differ or not.
 
     A cell is sensitive if it stands for a sensitive value.
@@ -387,7 +389,7 @@ def recode(
     if marks is not None:
         marked = np.zeros(len(cells), bool)
         np.logical_or.at(marked, code, marks)
-    return Recoded(
+    return RecodedColumn(
         recoded,
         None if hierarchy is None else _recoded_hierarchy(hierarchy, cells, fate[first], first),
         marked,
@@ -481,6 +483,11 @@ class Treating:
         self.source = rows_of_source(self.source, kept)
         self._rows = self._rows[kept]
         self._require_within_limits({})
+        if not len(kept):
+            raise InfeasibleError(
+                f"attributes.{next(iter(self._least))}.rare: all rows have rare sensitive values. "
+                "Add hierarchies along which values are lifted, or drop a column."
+            )
         return True
 
     def _decide(self, table: CodedTable, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Ints]:

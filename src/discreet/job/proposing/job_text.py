@@ -13,7 +13,7 @@ import yaml
 from discreet.hierarchies.automatic import propose
 from discreet.job.identifying import count_uses, words_of
 from discreet.job.model import Job
-from discreet.job.parts import UNCHANGED
+from discreet.job.parts import MASKED_AT_MOST, UNCHANGED
 from discreet.job.person_agreement import Agreement
 from discreet.job.proposing.presets import Plan, Preset, plan_for
 from discreet.job.proposing.questions import Ask, ask_plan
@@ -22,7 +22,7 @@ from discreet.job.proposing.standard_codes import StandardHierarchy, standard_of
 from discreet.job.proposing.untyped_table import UntypedTable, read_untyped
 from discreet.job.proposing.vocabulary import Meaning
 from discreet.requirements.feasibility import excessive_share, rare_values
-from discreet.table.coded_table import Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import CollapseRule, PersonCounts, persons_of, varying_persons
 from discreet.table.roles import Role, ValueType
 
@@ -165,6 +165,7 @@ def propose_for(
         *_sets_of_columns(plan.roles),
         *_values_without_harm(columns, plan.roles),
         *_needs_of_methods(columns, plan.roles),
+        *(_rare_values(columns, plan.roles) if persons is None else ()),
         *_risk_of_samples(plan.roles),
     ]
     head = _HEAD + "".join(f"# {note}\n" for note in notes)
@@ -238,6 +239,17 @@ def _needs_of_methods(columns: Iterable[Column], roles: Mapping[str, Proposal]) 
             f"{len(sensitive)} attributes are sensitive: anatomy takes one; decomposition, "
             "msa-diversity, codip and unlinked take several."
         )
+
+
+def _rare_values(columns: CodedTable, roles: Mapping[str, Proposal]) -> Iterator[str]:
+    """Advise a treatment of sensitive values that one row has, where it costs little."""
+    for column in columns:
+        rare = int((column.counts == 1).sum())
+        if roles[column.name].role is Role.SENSITIVE and 0 < rare <= MASKED_AT_MOST * columns.rows:
+            yield (
+                f"{rare:,} of {column.cardinality:,} values of '{column.name}' occur once. To "
+                "lift, mask or suppress them, add to its line: rare: auto"
+            )
 
 
 def _risk_of_samples(roles: Mapping[str, Proposal]) -> Iterator[str]:

@@ -60,7 +60,13 @@ def find_targets(
         for name, want in _asked_by(requirement, columns).items():
             asked[name] = max(asked.get(name, 1), want)
     settled = {name: asked.get(name, usual[name]) for name in usual}
-    unprotected = [c for c in columns if c.name not in asked and usual[c.name] == 1]
+    unprotected = [
+        column
+        for column in columns
+        if column.name not in asked
+        and usual[column.name] == 1
+        and column.name not in task.dependents
+    ]
     if unprotected:
         raise nothing_by_default(method, unprotected)
     _check_permissible(settled, permissible, first, columns, table.rows, method, beyond_permissible)

@@ -188,8 +188,8 @@ def test_codes_are_categories(tmp_path):
     frame = pl.DataFrame(
         {
             "admission_type_id": [i % 8 for i in range(200)],
-            "region": [i % 5 for i in range(200)],
-            "age": [i % 70 for i in range(200)],
+            "region": [i // 8 % 5 for i in range(200)],
+            "age": [i * i % 67 for i in range(200)],
         }
     )
     frame.write_csv(table)

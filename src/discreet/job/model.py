@@ -72,6 +72,13 @@ class Job(Part):
         "quasi-identifiers, or {any: 3, of: [a, b, …]}. Requirements then hold for each of them, "
         "not for one who knows everything.",
     )
+    secrets: tuple[tuple[str, ...], ...] = Field(
+        default=(),
+        description="Sensitive columns that reveal each other, such as a score and its grade: a "
+        "list for each secret, its finest column first. Guarantees without `attribute` are asked "
+        "of the finest column, and an attacker who knows a column of a secret is no insider about "
+        "the others.",
+    )
     population: str | None = Field(
         default=None,
         description="A table with the quasi-identifiers of everybody who might be in the source; "
@@ -128,6 +135,7 @@ class Job(Part):
             | str
             | Sequence[str]
             | Mapping[str, Attacker | Mapping[str, Any] | Sequence[str]] = ...,
+            secrets: Sequence[Sequence[str]] = ...,
             population: str | None = ...,
             population_size: int | None = ...,
             person: Person | Mapping[str, Any] | str | None = ...,
@@ -286,6 +294,7 @@ class Job(Part):
             if role is Role.QUASI_SENSITIVE and not requirement.judged_on_items:
                 problems += self._unlinked(place, requirement.named or tuple(known))
         problems += self._claimed_twice()
+        problems += self._unfit_secrets()
         for role in (Role.WEIGHT, Role.HOUSEHOLD):
             named = self.with_role(role)
             if len(named) > 1:
@@ -321,6 +330,31 @@ class Job(Part):
                 if name not in known
             ]
         return problems
+
+    def _unfit_secrets(self) -> list[str]:
+        """Return where a secret names other columns than sensitive ones, or one twice."""
+        known = self.with_role(Role.SENSITIVE)
+        named = [name for secret in self.secrets for name in secret]
+        problems = [
+            f"secrets[{number}]: a secret has two columns or more. Add one, or remove the list."
+            for number, secret in enumerate(self.secrets)
+            if len(set(secret)) < 2
+        ]
+        problems += [
+            f"secrets: '{name}' is not a sensitive attribute. {nearest(name, known)}"
+            for name in dict.fromkeys(named)
+            if name not in known
+        ]
+        problems += [
+            f"secrets: '{name}' is multi-valued. Leave it out."
+            for name in dict.fromkeys(named)
+            if name in known and self.attributes[name].multi_valued is not None
+        ]
+        return problems + [
+            f"secrets: '{name}' is named twice. Name each column once."
+            for name in dict.fromkeys(named)
+            if named.count(name) > 1
+        ]
 
     def _unfit_for_attackers(self, place: str, requirement: Requirement) -> list[str]:
         """Return why a requirement cannot hold for attackers who know some columns."""

@@ -49,6 +49,7 @@ from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import count_values
 from discreet.table.persons import PersonCounts, Persons, persons_of, unique_persons
 from discreet.table.roles import Distance, Role
+from discreet.table.secrets import Secret, find_secrets
 from discreet.typing import Bools, Codes
 
 ALL_SUBSETS = 8  # quasi-identifiers of which every subset is measured
@@ -139,6 +140,7 @@ class Profile(Result):
     primary: str | None  # the suggested primary attribute: the largest l_per
     associations: tuple[Association, ...]
     proposals: Mapping[str, Proposal] | None  # where roles were not known
+    secrets: tuple[Secret, ...] = ()  # sensitive columns that reveal each other
     links: tuple[LinkProfile, ...] = ()  # of quasi-sensitive attributes with a knowledge table
     repeated: tuple[str, ...] = ()  # identifiers that several rows share, with their counts
     counts_rows: bool = False  # whether the job states 'unit: rows'
@@ -248,6 +250,7 @@ def profile_table(
         primary=max(found, key=lambda s: s.l_per).name if found else None,
         associations=tuple(_association(a, b) for a, b in combinations(sensitive, 2)),
         proposals=proposals,
+        secrets=tuple(find_secrets(sensitive)),
         links=tuple(_linked(table[name], found) for name, found in (links or {}).items()),
         repeated=tuple(repeated),
         counts_rows=counts_rows,

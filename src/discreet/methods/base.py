@@ -7,7 +7,7 @@ of the outcomes below; ``discreet.releases`` turns each kind into published tabl
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -71,6 +71,7 @@ class Task:
     keeping: Keeping = field(default_factory=Keeping)  # how these rows are published
     rare: RareTreatment | None = None  # what became of rare values, where the job treats them
     repeated: tuple[str, ...] = ()  # in a sentence each: identifiers whose values repeat
+    secrets: tuple[tuple[str, ...], ...] = ()  # sensitive attributes, the finest of each first
     # of orders and group numbers, never of a method
     orders: np.random.Generator = field(default_factory=secret_generator)
 
@@ -85,6 +86,16 @@ class Task:
             requirements=requirements_within(self.requirements, columns, gone),
             bitmaps={name: bitmap.without(gone) for name, bitmap in self.bitmaps.items()},
         )
+
+    @property
+    def dependents(self) -> set[str]:
+        """The sensitive attributes that go with a finer one of the same secret."""
+        return {name for secret in self.secrets for name in secret[1:]}
+
+    def other_secrets(self, attribute: str, names: Iterable[str]) -> list[str]:
+        """Return those of some sensitive attributes that are not of an attribute's own secret."""
+        own = next((secret for secret in self.secrets if attribute in secret), (attribute,))
+        return [name for name in names if name not in own]
 
     @property
     def domains(self) -> Domains:

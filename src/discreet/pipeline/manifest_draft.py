@@ -71,6 +71,7 @@ def form_manifest(
         tables=tables,
         attributes={c.name: _attribute_entry(c, task, job, c.name in masked) for c in task.table},
         bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
+        secrets=[list(secret) for secret in task.secrets] or None,
         unit=task.unit,
         person=PersonEntry.of(task),
         rare=RareEntry.of(task),

@@ -36,7 +36,7 @@ from discreet.methods.base import Ability, Progress, Task, no_progress
 from discreet.methods.registry import unmet
 from discreet.methods.shared.judged_persons import unfit_for_persons
 from discreet.pipeline.read import SourceRows, read_source, require_columns, source_of
-from discreet.requirements.base import Requirement
+from discreet.requirements.base import AttributeRequirement, Requirement
 from discreet.requirements.covered_values import of_sensitive_values
 from discreet.requirements.delta_presence import DeltaPresence
 from discreet.table.bitmaps import Bitmap, expand
@@ -159,6 +159,7 @@ def _form(
         .with_sizes_by("weights" if job.population is None else "table")
         for requirement in requirements_for_attackers(job, job.requirements, bits)
     ]
+    requirements = _of_finest(job, requirements, table)
     if Ability.SENSITIVE_VALUES in job.method.abilities:
         keeping = job.person is not None and job.person.rows == "keep"
         requirements = of_sensitive_values(requirements, table, marks, of_persons=keeping)
@@ -172,8 +173,27 @@ def _form(
         marks,
         knowledge,
         rare=rare,
+        secrets=job.secrets,
     )
     return source, task, problems
+
+
+def _of_finest(
+    job: Job, requirements: Sequence[Requirement], table: CodedTable
+) -> list[Requirement]:
+    """Return requirements on all sensitive attributes as those of the finest of each secret."""
+    dependents = {name for secret in job.secrets for name in secret[1:]}
+    if not dependents:
+        return list(requirements)
+    finest = tuple(column.name for column in table.sensitive if column.name not in dependents)
+    return [
+        requirement.model_copy(update={"attribute": finest})
+        if isinstance(requirement, AttributeRequirement)
+        and requirement.role is Role.SENSITIVE
+        and not requirement.named
+        else requirement
+        for requirement in requirements
+    ]
 
 
 def _with_importance(job: Job, table: CodedTable) -> CodedTable:

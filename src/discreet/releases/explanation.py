@@ -51,7 +51,12 @@ def explain_privately(manifest: Manifest, private: Mapping[str, Any]) -> list[st
 
 def uncovered(manifest: Manifest) -> list[str]:
     """Return a warning where no guarantee covers a published sensitive attribute."""
-    names = [name for name, covering in manifest.coverage.items() if not covering]
+    finest = manifest.dependents  # of which a guarantee is asked, in the place of the others
+    names = [
+        name
+        for name, covering in manifest.coverage.items()
+        if not covering and not manifest.coverage.get(finest.get(name, name))
+    ]
     if not names:
         return []
     return [Statement("uncovered", names=names)]

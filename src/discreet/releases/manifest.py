@@ -313,6 +313,8 @@ class Manifest(_Part):
     tables: dict[str, TableEntry]
     attributes: dict[str, AttributeEntry] = Field(default_factory=dict)
     bitmaps: dict[str, BitmapEntry] = Field(default_factory=dict)  # by attribute
+    # Sensitive attributes that the publisher states to be one secret, the finest of each first.
+    secrets: list[list[str]] | None = None
     # The unit that guarantees count. It cannot be derived from the files: the publisher states it,
     # and an audit with the original checks it.
     unit: Unit = Unit.ROW
@@ -350,6 +352,11 @@ class Manifest(_Part):
     def recoded(self) -> frozenset[str]:
         """The sensitive attributes in which ``*`` stands for values that no other cell shows."""
         return frozenset() if self.rare is None else frozenset(self.rare.attributes)
+
+    @property
+    def dependents(self) -> dict[str, str]:
+        """The sensitive attributes that go with a finer one of their secret, and that one."""
+        return {name: secret[0] for secret in self.secrets or () for name in secret[1:]}
 
     @property
     def disclosable(self) -> dict[str, set[str | None]]:

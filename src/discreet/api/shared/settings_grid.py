@@ -70,6 +70,7 @@ class Setting:
         job = Job(
             attributes=base.attributes,
             person=base.person,
+            secrets=base.secrets,
             requirements=requirements,
             # other methods protect against one who knows all quasi-identifiers, which is stricter
             attackers=base.attackers if Ability.ATTACKERS in METHODS[self.method].abilities else {},

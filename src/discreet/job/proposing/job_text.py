@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from discreet.job.identifying import count_uses, words_of
 from discreet.job.model import Job
 from discreet.job.parts import MASKED_AT_MOST, UNCHANGED
 from discreet.job.person_agreement import Agreement
-from discreet.job.proposing.presets import Plan, Preset, plan_for
+from discreet.job.proposing.derived_columns import without_derived
+from discreet.job.proposing.presets import SAFE_HARBOR, Plan, Preset, plan_for
 from discreet.job.proposing.questions import Ask, ask_plan
 from discreet.job.proposing.role_judgement import Proposal, suggest_person, suggest_roles
 from discreet.job.proposing.standard_codes import StandardHierarchy, standard_of
@@ -25,6 +26,7 @@ from discreet.requirements.feasibility import excessive_share, rare_values
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import CollapseRule, PersonCounts, persons_of, varying_persons
 from discreet.table.roles import Role, ValueType
+from discreet.table.secrets import Secret, find_secrets
 
 _CATEGORIES = (
     Meaning.SEX, Meaning.ORIGIN, Meaning.REGION, Meaning.PLACE, Meaning.COUNTRY, Meaning.MARITAL,
@@ -125,6 +127,8 @@ def propose_for(
     columns = untyped.table
     roles = suggest_roles(columns)
     person = suggest_person(columns, roles)
+    if preset != SAFE_HARBOR:  # which publishes all that it allows, at fixed levels
+        roles = without_derived(columns, roles)
     if ask is None:
         plan = plan_for(preset, list(columns), roles)
     else:
@@ -147,6 +151,7 @@ def propose_for(
             role = replace(role, reason=f"{role.reason}; {standard.reason}")
         proposed[column.name] = role
         lines.append(f"  {_flow(column.name)}: {_flow(entry)}  # {_comment(role)}\n")
+    secrets = find_secrets([c for c in columns if plan.roles[c.name].role is Role.SENSITIVE])
     place = untyped.source_from(folder)
     source = f"source: {_flow(place)}\n" if place else ""
     unit = ""
@@ -166,10 +171,12 @@ def propose_for(
         *_values_without_harm(columns, plan.roles),
         *_needs_of_methods(columns, plan.roles),
         *(_rare_values(columns, plan.roles) if persons is None else ()),
+        *(secret.sentence for secret in secrets),
         *_risk_of_samples(plan.roles),
     ]
     head = _HEAD + "".join(f"# {note}\n" for note in notes)
-    text = f"{head}{source}attributes:\n{''.join(lines)}{unit}{_guarantees(plan)}"
+    stated = _stated_secrets(secrets)
+    text = f"{head}{source}attributes:\n{''.join(lines)}{stated}{unit}{_guarantees(plan)}"
     counts = None if persons is None else persons.counts
     name = person.name if person is not None and repeated else None
     return ProposedJob(text, proposed, name, counts, folder, untyped.notices)
@@ -250,6 +257,14 @@ def _rare_values(columns: CodedTable, roles: Mapping[str, Proposal]) -> Iterator
                 f"{rare:,} of {column.cardinality:,} values of '{column.name}' occur once. To "
                 "lift, mask or suppress them, add to its line: rare: auto"
             )
+
+
+def _stated_secrets(secrets: Sequence[Secret]) -> str:
+    """The key of a job that states them."""
+    if not secrets:
+        return ""
+    lines = "".join(f"  - {_flow(list(secret.columns))}\n" for secret in secrets)
+    return f"secrets:                          # columns that reveal each other\n{lines}"
 
 
 def _risk_of_samples(roles: Mapping[str, Proposal]) -> Iterator[str]:

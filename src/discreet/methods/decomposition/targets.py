@@ -26,7 +26,6 @@ from discreet.requirements.sa_diversity import ConditionalLDiversity, SaDiversit
 from discreet.table.coded_table import Column
 from discreet.typing import Bools
 
-
 IF_HARMLESS = "If the most frequent value is no secret, name it under 'non_sensitive_values'."
 
 
@@ -89,7 +88,11 @@ def find_targets(
             asked[name] = max(asked.get(name, 1), want)
     settled = {name: asked.get(name, usual[name]) for name in usual}
     unprotected = [
-        (c, masks[c.name]) for c in columns if c.name not in asked and usual[c.name] == 1
+        (column, masks[column.name])
+        for column in columns
+        if column.name not in asked
+        and usual[column.name] == 1
+        and column.name not in task.dependents
     ]
     if unprotected:
         raise nothing_by_default(method, unprotected)

@@ -160,11 +160,12 @@ def publish(
                 sign=key,
                 attack=None if no_attack else attack,
                 accept_risk=accept_risk,
+                job_file=job,
             )
-        _say(release, place, json=json, verbose=verbose)
+        _say(release, place, job, json=json, verbose=verbose)
 
 
-def _say(release: Release, place: Path, *, json: bool, verbose: bool) -> None:
+def _say(release: Release, place: Path, job: Path, *, json: bool, verbose: bool) -> None:
     """Print what was published; in JSON, ``private`` has what only the publisher may know."""
     manifest, private = release.manifest, release.private
     if json:
@@ -178,11 +179,15 @@ def _say(release: Release, place: Path, *, json: bool, verbose: bool) -> None:
         explanation = explain(manifest)
         say_json({"release": str(place), **data, "explanation": explanation, "private": figures})
         return
+    from discreet.report.risk_verdict import READY
     from discreet.report.terminal import published_details, published_lines
 
-    say_lines(published_lines(manifest, private, place, release.verdict()))
+    verdict = release.verdict()
+    say_lines(published_lines(manifest, private, place, verdict))
     if verbose:
         say_lines(published_details(manifest, private))
+    if verdict.word != READY:
+        say_lines([f"Find changes of the job for a better verdict: discreet repair {job}"])
 
 
 def demo(

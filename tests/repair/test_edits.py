@@ -92,7 +92,7 @@ def test_comments_order_and_other_lines_stay_and_what_was_is_said_above():
     )
     untouched = [line for line in FLOW.splitlines() if line.split(":")[0].strip() in ("id", "2020")]
     assert [line for line in changed.splitlines() if line in untouched] == untouched
-    assert [name for name in Job.parse(changed).attributes] == list(Job.parse(FLOW).attributes)
+    assert list(Job.parse(changed).attributes) == list(Job.parse(FLOW).attributes)
 
 
 def test_a_comment_within_a_block_stays():

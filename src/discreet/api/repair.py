@@ -60,10 +60,12 @@ if TYPE_CHECKING:
 BUDGET = 60.0  # seconds
 SAMPLE = 2_000  # rows on which changes are tried
 LISTED = 5  # repairs
+BLOCKING = 0.05  # share of the rows without the most frequent value, below which groups grow
 NAMED = 8  # columns of a repair that are named in a line
-ENOUGH = 3  # trials that are ready to sign, after which no more changes are put together
+ENOUGH = 2  # sorts of trials that are ready to sign, after which no more changes are put together
 SEEDS = 3  # trials that are extended at each depth
 DEPTH = 4  # changes of one repair
+PRUNED = 2  # trials of which changes are taken back, where they are not needed
 SHARE = 0.05  # of the budget, for a trial on the sample, unless the first took a quarter of it
 SEARCHING = 0.5  # share of the budget, at most, for trials on the sample
 _SEVERITY = {READY: 0, LOOK: 1, REFUSE: 2}
@@ -109,7 +111,7 @@ class Repair:
     changes: tuple[Change, ...]
     job: Job  # after it
     trial: Trial
-    lines: tuple[tuple[int | None, str], ...]  # of the job file, and what to write there
+    lines: tuple[tuple[tuple[int, ...], str], ...]  # of the job file, and what to write there
 
     @property
     def edits(self) -> tuple[Edit, ...]:
@@ -133,7 +135,7 @@ class Repair:
             "verdict": self.verdict,
             "reasons": list(self.trial.reasons),
             "changes": [change.action for change in self.changes],
-            "write": [{"line": line, "text": text} for line, text in self.lines],
+            "write": [{"lines": list(numbers), "text": text} for numbers, text in self.lines],
             "information_loss": self.trial.loss,
             "count_error": None if error is None else error.release,
             "count_error_unlinked": None if error is None else error.unlinked,
@@ -161,9 +163,20 @@ class Repair:
         figures.append(f"rows lost {trial.rows_lost:,} of {trial.rows:,}")
         return [
             f"{self.verdict}, with {', '.join(figures)}.",
-            *(f"     {'' if line is None else f'line {line}: '}{text}" for line, text in self.lines),
+            *(
+                f"     {'' if line is None else f'line {line}: '}{text}"
+                for line, text in self.lines
+            ),
             f"   Cost: {' '.join(dict.fromkeys(change.cost for change in self.changes))}",
         ]
+
+
+def _at(numbers: Sequence[int]) -> str:
+    """The lines of a file, before what is to be written there."""
+    if not numbers:
+        return ""
+    shown = ", ".join(map(str, numbers[:NAMED])) + (", …" if len(numbers) > NAMED else "")
+    return f"{'line' if len(numbers) == 1 else 'lines'} {shown}: "
 
 
 def _percent(share: float | None) -> str:
@@ -180,6 +193,7 @@ class Repairs:
     cut: bool  # whether the time ended the search
     seconds: float
     seed: int
+    blocking: str = ""  # which sensitive attributes keep groups from being small
 
     @property
     def needed(self) -> bool:
@@ -192,6 +206,7 @@ class Repairs:
             "verdict": self.before.word,
             "reasons": list(self.before.reasons),
             "information_loss": self.before.loss,
+            **({"blocking": self.blocking} if self.blocking else {}),
             "repairs": [
                 {"number": number, **repair.to_dict()}
                 for number, repair in enumerate(self.repairs, 1)
@@ -209,6 +224,7 @@ class Repairs:
             return [f"Verdict: {READY}. Nothing to repair. Publish it: discreet publish {job}"]
         word = "nothing can be published" if before.word is None else before.word
         lines = [f"Verdict now: {word}.", *(f"  - {reason}" for reason in before.reasons)]
+        lines += [f"  - {self.blocking}"] if self.blocking else []
         ended = " The time ended the search: --budget gives more." if self.cut else ""
         if not self.repairs:
             return [
@@ -313,13 +329,12 @@ class _Search:
             self._cut,
             time.monotonic() - self._begun,
             self._seed,
+            _blocking(original, before),
         )
 
     def _found(self, root: _Node) -> list[_Node]:
-        """Search on the sample, verify on the whole table, and return what is better, best first."""
-        reserved = 3 * root.trial.seconds  # for whole tables
-        searching = max(self._left() * SEARCHING, self._left() - reserved)
-        explored = self._explore(root, time.monotonic() + min(searching, self._left()))
+        """Search on the sample, verify on the whole table; return what is better, best first."""
+        explored = self._explore(root, time.monotonic() + SEARCHING * self._left())
         verified: list[_Node] = []
         for node in self._in_turn(explored):
             if sum(one.trial.severity == 0 for one in verified) >= LISTED:
@@ -388,9 +403,7 @@ class _Search:
         ready = [node for node in explored if node.trial.severity == 0]
         return [*explored, *self._pruned(ready, ends)]
 
-    def _extensions(
-        self, seeds: Sequence[_Node], rounds: int | None
-    ) -> list[tuple[Change, _Node]]:
+    def _extensions(self, seeds: Sequence[_Node], rounds: int | None) -> list[tuple[Change, _Node]]:
         """Further changes of some trials that were not tried yet, round by round."""
         proposed = [self._proposed(seed)[:rounds] for seed in seeds]
         longest = max(map(len, proposed), default=0)
@@ -407,7 +420,7 @@ class _Search:
     def _pruned(self, ready: Sequence[_Node], ends: float) -> list[_Node]:
         """Publish again what need not be left out, from the least harmful column on."""
         pruned = []
-        for node in sorted(ready, key=self._order)[:SEEDS]:
+        for node in sorted(ready, key=self._order)[:PRUNED]:
             best = node
             for change in node.changes:
                 columns = change.columns
@@ -420,8 +433,11 @@ class _Search:
                     fewer = present.of(present.columns[:-step]) if step else present
                     changes = tuple(fewer if one is present else one for one in best.changes)
                     trial = self._sampled(changes, ends)
-                    if trial is not None and trial.severity == 0:
-                        best = _Node(changes, trial)
+                    if trial is None:
+                        break  # out of time
+                    node_of_fewer = _Node(changes, trial)
+                    if self._order(node_of_fewer) < self._order(best):
+                        best = node_of_fewer
                         step = min(step, len(fewer.columns) - 1)
                     else:
                         step //= 2
@@ -430,7 +446,10 @@ class _Search:
         return pruned
 
     def _proposed(self, node: _Node) -> list[list[Change]]:
-        """Changes for what still keeps a trial from being ready to sign, in rounds."""
+        """Changes for what still keeps a trial from being ready to sign, in rounds.
+
+        Another method, which may take long, is tried first or not at all.
+        """
         trial = node.trial
         situation = Situation(
             edited_job(self._original.job, node.edits),
@@ -442,7 +461,11 @@ class _Search:
             trial.losses,
         )
         return [
-            [change for change in changes if node.takes(change)]
+            [
+                change
+                for change in changes
+                if node.takes(change) and not (node.changes and change.sort == "method")
+            ]
             for changes in proposed_changes(situation)
         ]
 
@@ -551,9 +574,7 @@ class _Unordered(LocalReading):
         super().__init__(reading.tables, reading._task, reading._source_rows)
 
     def audit(self, manifest: Manifest) -> Audit:
-        return audit_tables(
-            self.tables, manifest, self._task, self._source_rows, compared=False
-        )
+        return audit_tables(self.tables, manifest, self._task, self._source_rows, compared=False)
 
 
 def _tried(
@@ -675,7 +696,7 @@ def _excess(verdict: RiskVerdict, job: Job) -> float:
         max(figure.value - getattr(limits, figure.key).look, 0.0)
         for figure in verdict.worst_figures
     ]
-    return sum(above) + 0.1 * len(verdict.remarks)
+    return float(sum(above)) + 0.1 * len(verdict.remarks)
 
 
 def _problems(verdict: RiskVerdict) -> frozenset[Problem]:
@@ -710,11 +731,27 @@ def _accused(attacks: AttackReport, job: Job) -> dict[str, int]:
     return {name: level for name, (gained, level) in ordered if gained}
 
 
-def _lines(edits: Sequence[Edit], job: Job, text: str | None) -> list[tuple[int | None, str]]:
+def _blocking(original: Original, before: Trial) -> str:
+    """Name the sensitive attributes nearly all of whose values are the same, if that does harm."""
+    if not before.problems & {Problem.EMPTY, Problem.INFEASIBLE}:
+        return ""
+    rare = {
+        column.name: int(column.counts.sum() - column.counts.max(initial=0))
+        for column in original.coded.sensitive
+    }
+    names = sorted((name for name in rare if rare[name] < BLOCKING * original.coded.rows),
+                   key=lambda name: (rare[name], name))  # fmt: skip
+    if not names:
+        return ""
+    counts = {"rare": rare[names[0]], "rows": original.coded.rows}
+    return Statement("repair.blocking", worst=names[0], columns=names[:NAMED], **counts)
+
+
+def _lines(edits: Sequence[Edit], job: Job, text: str | None) -> list[tuple[tuple[int, ...], str]]:
     """What to write, by line of the job file; columns that get the same are joined."""
     places = None if text is None else load_yaml(text, "job")[1]
     written: dict[str, list[str]] = {}
-    first: dict[str, int | None] = {}
+    numbers: dict[str, list[int]] = {}
     for entry in dict.fromkeys(edit.entry for edit in edits):
         own = [edit for edit in edits if edit.entry == entry]
         if entry[0] == "attributes":
@@ -724,11 +761,15 @@ def _lines(edits: Sequence[Edit], job: Job, text: str | None) -> list[tuple[int 
             name, value = "method", flow(own[-1].value)
         else:
             requirement = job.requirements[int(entry[1])]
-            name, value = "- " + requirement.name, flow(requirement.parameters())
+            written_there = own[-1].value if len(own[-1].trail) == 2 else None
+            parameters = (written_there or {}).get(requirement.name) or requirement.parameters()
+            name, value = "- " + requirement.name, flow(parameters)
         line = None if places is None else places.lines.get(entry)
-        first.setdefault(value, line)
+        numbers.setdefault(value, []).extend([] if line is None else [line])
         written.setdefault(value, []).append(name)
-    return [(first[value], f"{_named(names)}: {value}") for value, names in written.items()]
+    return [
+        (tuple(numbers[value]), f"{_named(names)}: {value}") for value, names in written.items()
+    ]
 
 
 def _named(names: Sequence[str]) -> str:

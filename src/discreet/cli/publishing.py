@@ -117,6 +117,7 @@ def publish(
     """
     with guarded(as_json=json, debug=debug):
         reuse_memory()  # before NumPy starts threads
+        from discreet.errors import InfeasibleError
         from discreet.io.atomic import require_free
         from discreet.io.signatures import SigningKey
         from discreet.job.model import Job
@@ -147,21 +148,25 @@ def publish(
                 from discreet.pipeline.engine import engine_named
 
                 chosen = stack.enter_context(engine_named(engine).opened(place, master))
-            release = publish_folder(
-                None,
-                loaded,
-                place,
-                engine=chosen,
-                format=format.value if format else loaded.output.format,
-                seed=seed,
-                force=force,
-                report=not no_report,
-                progress=progress,
-                sign=key,
-                attack=None if no_attack else attack,
-                accept_risk=accept_risk,
-                job_file=job,
-            )
+            try:
+                release = publish_folder(
+                    None,
+                    loaded,
+                    place,
+                    engine=chosen,
+                    format=format.value if format else loaded.output.format,
+                    seed=seed,
+                    force=force,
+                    report=not no_report,
+                    progress=progress,
+                    sign=key,
+                    attack=None if no_attack else attack,
+                    accept_risk=accept_risk,
+                    job_file=job,
+                )
+            except InfeasibleError as error:
+                remedy = f"Find changes of the job: discreet repair {job}"
+                raise InfeasibleError(f"{error}\n{remedy}", error.failures) from error
         _say(release, place, job, json=json, verbose=verbose)
 
 

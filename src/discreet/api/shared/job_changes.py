@@ -79,9 +79,7 @@ class Situation:
 
     def columns(self, role: Role) -> list[Column]:
         """The columns of a role, in the job's order."""
-        return [
-            self.table[name] for name in self.job.with_role(role) if name in self.table.columns
-        ]
+        return [self.table[name] for name in self.job.with_role(role) if name in self.table.columns]
 
     def largest_share(self, name: str) -> float:
         """The share of the rows that have the most frequent value of a column."""
@@ -398,4 +396,3 @@ def cover_sensitive(situation: Situation) -> Iterator[Change]:
         Statement("repair.require", requirement="distinct-l-diversity", parameter="l", value=2),
         Statement("repair.stronger.cost"),
     )
-

@@ -135,6 +135,8 @@ if TYPE_CHECKING:
     from discreet.api.propose import propose as propose
     from discreet.api.publish import minimal_nodes as minimal_nodes
     from discreet.api.publish import publish as publish
+    from discreet.api.repair import Repairs as Repairs
+    from discreet.api.repair import repair as repair
     from discreet.api.series import audit_series as audit_series
     from discreet.api.shared.series_audit import SeriesAudit as SeriesAudit
     from discreet.attacks.run import AttackReport as AttackReport

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -59,12 +60,17 @@ if TYPE_CHECKING:
 BUDGET = 60.0  # seconds
 SAMPLE = 2_000  # rows on which changes are tried
 LISTED = 5  # repairs
+BLOCKING = 0.05  # share of the rows without the most frequent value, below which groups grow
+NAMED = 8  # columns of a repair that are named in a line
+ENOUGH = 2  # sorts of trials that are ready to sign, after which no more changes are put together
 SEEDS = 3  # trials that are extended at each depth
 DEPTH = 4  # changes of one repair
-WIDTH = 14  # changes that are tried on top of a trial
+PRUNED = 2  # trials of which changes are taken back, where they are not needed
+SHARE = 0.05  # of the budget, for a trial on the sample, unless the first took a quarter of it
 SEARCHING = 0.5  # share of the budget, at most, for trials on the sample
 _SEVERITY = {READY: 0, LOOK: 1, REFUSE: 2}
 _IMPOSSIBLE = 3  # nothing can be published
+_LEVEL = re.compile(r"\(level (\d+) of its hierarchy\)")  # in the aim of a finding
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,8 @@ class Trial:
     rows_lost: int = 0
     published: frozenset[str] = frozenset()  # attributes
     problems: frozenset[Problem] = frozenset()
-    accused: tuple[str, ...] = ()
+    accused: tuple[str, ...] = ()  # sensitive attributes that it fails for, the worst first
+    levels: Mapping[str, int] = field(default_factory=dict)  # of their hierarchies, where it does
     refused: tuple[str, ...] = ()
     seconds: float = 0.0
 
@@ -104,7 +111,7 @@ class Repair:
     changes: tuple[Change, ...]
     job: Job  # after it
     trial: Trial
-    lines: tuple[tuple[int | None, str], ...]  # of the job file, and what to write there
+    lines: tuple[tuple[tuple[int, ...], str], ...]  # of the job file, and what to write there
 
     @property
     def edits(self) -> tuple[Edit, ...]:
@@ -128,7 +135,7 @@ class Repair:
             "verdict": self.verdict,
             "reasons": list(self.trial.reasons),
             "changes": [change.action for change in self.changes],
-            "write": [{"line": line, "text": text} for line, text in self.lines],
+            "write": [{"lines": list(numbers), "text": text} for numbers, text in self.lines],
             "information_loss": self.trial.loss,
             "count_error": None if error is None else error.release,
             "count_error_unlinked": None if error is None else error.unlinked,
@@ -155,19 +162,25 @@ class Repair:
             )
         figures.append(f"rows lost {trial.rows_lost:,} of {trial.rows:,}")
         return [
-            f"{self.verdict}. {' '.join(change.action for change in self.changes)}",
-            *(f"     {_at(line)}{text}" for line, text in self.lines),
-            f"   After it: {', '.join(figures)}.",
-            f"   Cost: {' '.join(change.cost for change in self.changes)}",
+            f"{self.verdict}, with {', '.join(figures)}.",
+            *(
+                f"     {'' if line is None else f'line {line}: '}{text}"
+                for line, text in self.lines
+            ),
+            f"   Cost: {' '.join(dict.fromkeys(change.cost for change in self.changes))}",
         ]
+
+
+def _at(numbers: Sequence[int]) -> str:
+    """The lines of a file, before what is to be written there."""
+    if not numbers:
+        return ""
+    shown = ", ".join(map(str, numbers[:NAMED])) + (", …" if len(numbers) > NAMED else "")
+    return f"{'line' if len(numbers) == 1 else 'lines'} {shown}: "
 
 
 def _percent(share: float | None) -> str:
     return "not measured" if share is None else f"{share:.1%}"
-
-
-def _at(line: int | None) -> str:
-    return "" if line is None else f"line {line}:  "
 
 
 @dataclass(frozen=True)
@@ -180,6 +193,7 @@ class Repairs:
     cut: bool  # whether the time ended the search
     seconds: float
     seed: int
+    blocking: str = ""  # which sensitive attributes keep groups from being small
 
     @property
     def needed(self) -> bool:
@@ -192,6 +206,7 @@ class Repairs:
             "verdict": self.before.word,
             "reasons": list(self.before.reasons),
             "information_loss": self.before.loss,
+            **({"blocking": self.blocking} if self.blocking else {}),
             "repairs": [
                 {"number": number, **repair.to_dict()}
                 for number, repair in enumerate(self.repairs, 1)
@@ -209,6 +224,7 @@ class Repairs:
             return [f"Verdict: {READY}. Nothing to repair. Publish it: discreet publish {job}"]
         word = "nothing can be published" if before.word is None else before.word
         lines = [f"Verdict now: {word}.", *(f"  - {reason}" for reason in before.reasons)]
+        lines += [f"  - {self.blocking}"] if self.blocking else []
         ended = " The time ended the search: --budget gives more." if self.cut else ""
         if not self.repairs:
             return [
@@ -285,6 +301,8 @@ class _Search:
         self._begun = time.monotonic()
         self._ends = self._begun + budget
         self._tried, self._cut = 0, False
+        self._usual = 0.0  # seconds of the first trial on the sample
+        self._seen: set[frozenset[str]] = set()  # edits that were tried on the sample
         self._columns: list[str] = []  # that the job publishes and that have several values
 
     def run(self) -> Repairs:
@@ -311,13 +329,12 @@ class _Search:
             self._cut,
             time.monotonic() - self._begun,
             self._seed,
+            _blocking(original, before),
         )
 
     def _found(self, root: _Node) -> list[_Node]:
-        """Search on the sample, verify on the whole table, and return what is better, best first."""
-        reserved = 3 * root.trial.seconds  # for whole tables
-        searching = max(self._left() * SEARCHING, self._left() - reserved)
-        explored = self._explore(root, time.monotonic() + min(searching, self._left()))
+        """Search on the sample, verify on the whole table; return what is better, best first."""
+        explored = self._explore(root, time.monotonic() + SEARCHING * self._left())
         verified: list[_Node] = []
         for node in self._in_turn(explored):
             if sum(one.trial.severity == 0 for one in verified) >= LISTED:
@@ -328,7 +345,9 @@ class _Search:
             if not verified or min(node.trial.severity for node in verified) == 0:
                 break
             best = min(verified, key=self._rank)
-            for change in self._proposed(best)[:WIDTH]:
+            for change in [one for changes in self._proposed(best) for one in changes]:
+                if self._left() < root.trial.seconds:
+                    break
                 self._verify((*best.changes, change), root, verified)
                 if verified[-1].trial.severity == 0:
                     break
@@ -356,46 +375,81 @@ class _Search:
         return sorted([*first.values(), *others][:LISTED], key=self._order)
 
     def _explore(self, root: _Node, ends: float) -> list[_Node]:
-        """Try changes on the sample, alone and together, and return every trial."""
+        """Try changes on the sample, alone and together, and return every trial.
+
+        First only the foremost change of each sort, as deep as needed; then all others.
+        """
         explored: list[_Node] = []
-        seeds, expanded = [root], set()
-        for depth in range(DEPTH):
-            for change, seed in self._extensions(seeds, None if depth == 0 else WIDTH):
-                if time.monotonic() > ends:
-                    self._cut = True
-                    return explored
-                trial = self._sampled((*seed.changes, change), ends)
-                if trial is not None:
-                    explored.append(_Node((*seed.changes, change), trial))
-            expanded |= {id(seed) for seed in seeds}
-            if sum(node.trial.severity == 0 for node in explored) >= LISTED:
-                break
-            waiting = [
-                node
-                for node in explored
-                if id(node) not in expanded and 0 < node.trial.severity < _IMPOSSIBLE
-            ]
-            seeds = sorted(waiting, key=self._rank)[:SEEDS]
-        return explored
+        for rounds in (1, None):
+            seeds, expanded = [root], set()
+            for _ in range(DEPTH):
+                for change, seed in self._extensions(seeds, rounds):
+                    if time.monotonic() > ends:
+                        self._cut = True
+                        return explored
+                    trial = self._sampled((*seed.changes, change), ends)
+                    if trial is not None:
+                        explored.append(_Node((*seed.changes, change), trial))
+                expanded |= {id(seed) for seed in seeds}
+                ready = [node for node in explored if node.trial.severity == 0]
+                if len({node.sorts for node in ready}) >= ENOUGH:
+                    return [*explored, *self._pruned(ready, ends)]
+                waiting = [
+                    node
+                    for node in explored
+                    if id(node) not in expanded and 0 < node.trial.severity < _IMPOSSIBLE
+                ]
+                seeds = sorted(waiting, key=self._rank)[:SEEDS]
+        ready = [node for node in explored if node.trial.severity == 0]
+        return [*explored, *self._pruned(ready, ends)]
 
-    def _extensions(self, seeds: Sequence[_Node], most: int | None) -> list[tuple[Change, _Node]]:
-        """Further changes of some trials, of each the first, then of each the second, …"""
-        proposed = [self._proposed(seed)[:most] for seed in seeds]
+    def _extensions(self, seeds: Sequence[_Node], rounds: int | None) -> list[tuple[Change, _Node]]:
+        """Further changes of some trials that were not tried yet, round by round."""
+        proposed = [self._proposed(seed)[:rounds] for seed in seeds]
         longest = max(map(len, proposed), default=0)
-        pairs = [
-            (changes[number], seed)
-            for number in range(longest)
-            for changes, seed in zip(proposed, seeds, strict=True)
-            if number < len(changes)
-        ]
-        distinct = {
-            frozenset(map(repr, (*seed.edits, *change.edits))): (change, seed)
-            for change, seed in reversed(pairs)
-        }
-        return [pair for pair in pairs if pair in distinct.values()]
+        fresh = []
+        for number in range(longest):
+            for changes, seed in zip(proposed, seeds, strict=True):
+                for change in changes[number] if number < len(changes) else ():
+                    edits = frozenset(map(repr, (*seed.edits, *change.edits)))
+                    if edits not in self._seen:
+                        self._seen.add(edits)
+                        fresh.append((change, seed))
+        return fresh
 
-    def _proposed(self, node: _Node) -> list[Change]:
-        """Changes for what still keeps a trial from being ready to sign."""
+    def _pruned(self, ready: Sequence[_Node], ends: float) -> list[_Node]:
+        """Publish again what need not be left out, from the least harmful column on."""
+        pruned = []
+        for node in sorted(ready, key=self._order)[:PRUNED]:
+            best = node
+            for change in node.changes:
+                columns = change.columns
+                if not columns:
+                    continue
+                step = len(columns) // 2
+                while step and time.monotonic() < ends:
+                    present = next(one for one in best.changes if one.sort == change.sort
+                                   and set(one.columns) <= set(columns))  # fmt: skip
+                    fewer = present.of(present.columns[:-step]) if step else present
+                    changes = tuple(fewer if one is present else one for one in best.changes)
+                    trial = self._sampled(changes, ends)
+                    if trial is None:
+                        break  # out of time
+                    node_of_fewer = _Node(changes, trial)
+                    if self._order(node_of_fewer) < self._order(best):
+                        best = node_of_fewer
+                        step = min(step, len(fewer.columns) - 1)
+                    else:
+                        step //= 2
+            if best is not node:
+                pruned.append(best)
+        return pruned
+
+    def _proposed(self, node: _Node) -> list[list[Change]]:
+        """Changes for what still keeps a trial from being ready to sign, in rounds.
+
+        Another method, which may take long, is tried first or not at all.
+        """
         trial = node.trial
         situation = Situation(
             edited_job(self._original.job, node.edits),
@@ -403,9 +457,17 @@ class _Search:
             trial.problems,
             trial.refused,
             trial.accused,
-            dict(trial.losses),
+            trial.levels,
+            trial.losses,
         )
-        return [change for change in proposed_changes(situation) if node.takes(change)]
+        return [
+            [
+                change
+                for change in changes
+                if node.takes(change) and not (node.changes and change.sort == "method")
+            ]
+            for changes in proposed_changes(situation)
+        ]
 
     def _in_turn(self, explored: Sequence[_Node]) -> list[_Node]:
         """What is worth a trial on the whole table: first the best that do different things."""
@@ -443,7 +505,7 @@ class _Search:
 
     def _sampled(self, changes: tuple[Change, ...], ends: float) -> Trial | None:
         """Try changes on the sample; None where they do not fit together or take too long."""
-        share = min(ends - time.monotonic(), max(self._budget / 10, 2.0))
+        share = min(ends - time.monotonic(), max(self._budget * SHARE, 4 * self._usual))
         try:
             job = edited_job(self._original.job, [e for c in changes for e in c.edits])
         except JobError:
@@ -454,7 +516,9 @@ class _Search:
         }  # a value that is frequent in the table may be unique in the sample
         relaxed = job.model_copy(update={"attributes": attributes})
         what = Statement("repair.progress.sample", trial=self._tried + 1)
-        return self._timed(relaxed, job, self._frame, share, what)
+        trial = self._timed(relaxed, job, self._frame, share, what)
+        self._usual = self._usual or (0.0 if trial is None else trial.seconds)
+        return trial
 
     def _whole(self, changes: tuple[Change, ...]) -> Trial | None:
         """Judge the job with some changes on the whole table."""
@@ -583,6 +647,7 @@ def _judged(
         errors = analyst_errors(found.original, found.for_analysts, found.weights).counts
     release.review = Review(attacks)
     verdict = release.verdict()
+    accused = _accused(attacks, job)
     losses = measures.loss_by_attribute if isinstance(measures, Measures) else {}
     return Trial(
         verdict.word,
@@ -595,7 +660,8 @@ def _judged(
         rows_lost=manifest.suppressed_rows,
         published=frozenset(name for name, one in job.attributes.items() if one.role.published),
         problems=_problems(verdict),
-        accused=_accused(attacks, job),
+        accused=tuple(accused),
+        levels={name: level for name, level in accused.items() if level},
     )
 
 
@@ -630,7 +696,7 @@ def _excess(verdict: RiskVerdict, job: Job) -> float:
         max(figure.value - getattr(limits, figure.key).look, 0.0)
         for figure in verdict.worst_figures
     ]
-    return sum(above) + 0.1 * len(verdict.remarks)
+    return float(sum(above)) + 0.1 * len(verdict.remarks)
 
 
 def _problems(verdict: RiskVerdict) -> frozenset[Problem]:
@@ -643,39 +709,72 @@ def _problems(verdict: RiskVerdict) -> frozenset[Problem]:
     return frozenset(problems)
 
 
-def _accused(attacks: AttackReport, job: Job) -> tuple[str, ...]:
-    """Sensitive attributes of which an attacker learns values, the worst first."""
-    worst: dict[str, float] = {}
+def _accused(attacks: AttackReport, job: Job) -> dict[str, int]:
+    """Sensitive attributes of which an attacker learns values, the worst first.
+
+    By attribute, the highest level of its hierarchy at which too much is learned; 0 for values.
+    """
+    worst: dict[str, tuple[float, int]] = {}
+    limit = job.sign_off.believed.look
     for finding in attacks.about_values:
         gained = max(finding.newly_above, finding.newly_certain) / max(finding.targets, 1)
         for name in job.with_role(Role.SENSITIVE):
             if finding.aim == name or finding.aim.startswith((f"{name} (", f"{name}=")):
-                worst[name] = max(worst.get(name, 0.0), gained)
-    limit = job.sign_off.believed.look
-    return tuple(
-        name for name, share in sorted(worst.items(), key=lambda one: -one[1]) if share > limit
-    )
+                level = _LEVEL.search(finding.aim.removeprefix(name))
+                at = 0 if level is None else int(level[1])
+                before, highest = worst.get(name, (0.0, 0))
+                if gained > limit:  # a bound at a level holds below it too
+                    highest = max(highest, at)
+                if gained > limit / 4:  # smaller groups may make them worse
+                    worst[name] = max(before, gained), highest
+    ordered = sorted(worst.items(), key=lambda item: (-item[1][0], item[0]))
+    return {name: level for name, (gained, level) in ordered if gained}
 
 
-def _lines(edits: Sequence[Edit], job: Job, text: str | None) -> list[tuple[int | None, str]]:
+def _blocking(original: Original, before: Trial) -> str:
+    """Name the sensitive attributes nearly all of whose values are the same, if that does harm."""
+    if not before.problems & {Problem.EMPTY, Problem.INFEASIBLE}:
+        return ""
+    rare = {
+        column.name: int(column.counts.sum() - column.counts.max(initial=0))
+        for column in original.coded.sensitive
+    }
+    names = sorted((name for name in rare if rare[name] < BLOCKING * original.coded.rows),
+                   key=lambda name: (rare[name], name))  # fmt: skip
+    if not names:
+        return ""
+    counts = {"rare": rare[names[0]], "rows": original.coded.rows}
+    return Statement("repair.blocking", worst=names[0], columns=names[:NAMED], **counts)
+
+
+def _lines(edits: Sequence[Edit], job: Job, text: str | None) -> list[tuple[tuple[int, ...], str]]:
     """What to write, by line of the job file; columns that get the same are joined."""
     places = None if text is None else load_yaml(text, "job")[1]
     written: dict[str, list[str]] = {}
-    first: dict[str, int | None] = {}
+    numbers: dict[str, list[int]] = {}
     for entry in dict.fromkeys(edit.entry for edit in edits):
         own = [edit for edit in edits if edit.entry == entry]
         if entry[0] == "attributes":
             name, keys = str(entry[1]), [edit for edit in own if edit.value is not REMOVED]
-            value = flow({str(edit.trail[2]): edit.value for edit in keys})[1:-1]
+            value = flow({str(edit.trail[2]): edit.value for edit in keys})
         elif entry[0] == "method":
             name, value = "method", flow(own[-1].value)
         else:
             requirement = job.requirements[int(entry[1])]
-            name, value = "- " + requirement.name, flow(requirement.parameters())
+            written_there = own[-1].value if len(own[-1].trail) == 2 else None
+            parameters = (written_there or {}).get(requirement.name) or requirement.parameters()
+            name, value = "- " + requirement.name, flow(parameters)
         line = None if places is None else places.lines.get(entry)
-        first.setdefault(value, line)
+        numbers.setdefault(value, []).extend([] if line is None else [line])
         written.setdefault(value, []).append(name)
-    return [(first[value], f"{', '.join(names)}: {value}") for value, names in written.items()]
+    return [
+        (tuple(numbers[value]), f"{_named(names)}: {value}") for value, names in written.items()
+    ]
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def stored_repairs(job: str | Path) -> Path:

@@ -8,8 +8,8 @@ marked so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import ceil
 from typing import Any
@@ -47,11 +47,22 @@ class Change:
     action: Statement  # what is done
     cost: Statement  # what analysts lose, or the steward decides
     steward: bool = False  # whether it is right only if the steward decides so
+    columns: tuple[str, ...] = ()  # where it does the same to several columns, the worst first
 
     @property
     def entries(self) -> frozenset[tuple[str | int, ...]]:
         """The parts of the job that it edits; two changes of one part do not go together."""
         return frozenset(edit.entry for edit in self.edits)
+
+    def of(self, columns: Sequence[str]) -> Change:
+        """Return the same change of some of its columns."""
+        return replace(
+            self,
+            edits=tuple(edit for edit in self.edits if edit.trail[1] in columns),
+            action=Statement(self.action.id, columns=list(columns)),
+            cost=Statement(self.cost.id, columns=list(columns)),
+            columns=tuple(columns),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +74,17 @@ class Situation:
     problems: frozenset[Problem]
     refused: tuple[str, ...] = ()  # columns that must not be published in their role
     accused: tuple[str, ...] = ()  # sensitive attributes that the release fails for, worst first
-    losses: dict[str, float] | None = None  # information loss by quasi-identifier
+    levels: Mapping[str, int] = field(default_factory=dict)  # of hierarchies at which it does
+    losses: Mapping[str, float] = field(default_factory=dict)  # by quasi-identifier
 
     def columns(self, role: Role) -> list[Column]:
         """The columns of a role, in the job's order."""
         return [self.table[name] for name in self.job.with_role(role) if name in self.table.columns]
+
+    def largest_share(self, name: str) -> float:
+        """The share of the rows that have the most frequent value of a column."""
+        counts = self.table[name].counts
+        return float(counts.max(initial=0) / max(counts.sum(), 1))
 
 
 Candidates = Callable[[Situation], Iterator[Change]]
@@ -87,16 +104,17 @@ def solves(*problems: Problem) -> Callable[[Candidates], Candidates]:
     return register
 
 
-def proposed_changes(situation: Situation) -> list[Change]:
-    """Return the changes that may help: of each sort the first, then of each the second, …"""
+def proposed_changes(situation: Situation) -> list[list[Change]]:
+    """Return the changes that may help, in rounds: the first of each sort, then the second, …"""
     sorts = [
         list(candidates(situation))
         for problems, candidates in CANDIDATES
         if problems & situation.problems
     ]
-    most = max(map(len, sorts), default=0)
-    found = [one[number] for number in range(most) for one in sorts if number < len(one)]
-    return list({repr(change.edits): change for change in found}.values())
+    return [
+        [changes[number] for changes in sorts if number < len(changes)]
+        for number in range(max(map(len, sorts), default=0))
+    ]
 
 
 def _unpublished(job: Job, name: str) -> list[Edit]:
@@ -112,12 +130,13 @@ def _unpublishing(situation: Situation, sort: str, names: Sequence[str]) -> Chan
         tuple(edits),
         Statement("repair.unpublish", columns=list(names)),
         Statement("repair.unpublish.cost", columns=list(names)),
+        columns=tuple(names),
     )
 
 
 def _growing(names: Sequence[str]) -> Iterator[list[str]]:
-    """All names, then the first 1, 2, 4, … of them."""
-    sizes = [len(names), *(2**power for power in range(len(names).bit_length()))]
+    """All names, then the first half of them, then the first."""
+    sizes = [len(names), (len(names) + 1) // 2, 1]
     for size in dict.fromkeys(size for size in sizes if 0 < size <= len(names)):
         yield list(names[:size])
 
@@ -164,6 +183,7 @@ def coarsen_unchanged(situation: Situation) -> Iterator[Change]:
             tuple(edits),
             Statement("repair.coarsen", columns=names),
             Statement("repair.coarsen.cost", columns=names),
+            columns=tuple(names),
         )
 
 
@@ -175,30 +195,54 @@ def unpublish_accused(situation: Situation) -> Iterator[Change]:
 
 
 @solves(*_RISKS)
-def require_shares(situation: Situation) -> Iterator[Change]:
-    """Bound the share of each value in a group by one half, which bounds an attacker's belief."""
-    asked = {requirement.name for requirement in situation.job.requirements}
-    if "p-diversity" in asked or not situation.job.with_role(Role.SENSITIVE):
+def bound_beliefs(situation: Situation) -> Iterator[Change]:
+    """Bound the share of each guessed value in a group by one half, which bounds the belief in it.
+
+    That is impossible for an attribute of which one value fills more than half of the rows, and
+    unlikely for one that is guessed at a level of its hierarchy. The first change does not publish
+    these.
+    """
+    skewed = [
+        name
+        for name in situation.accused
+        if name in situation.levels or situation.largest_share(name) > 0.5
+    ]
+    balanced = [name for name in situation.accused if name not in skewed]
+    if not balanced:
         return
-    number = len(situation.job.requirements)
-    yield Change(
-        "raise-l",
-        (Edit(("requirements", number), {"p-diversity": {"l": 2}}),),
-        Statement("repair.require", requirement="p-diversity", parameter="l", value=2),
+    required = {"p-diversity": {"attribute": balanced, "l": 2}}
+    change = Change(
+        "bound-beliefs",
+        (Edit(("requirements", len(situation.job.requirements)), required),),
+        Statement("repair.shares", columns=balanced),
         Statement("repair.stronger.cost"),
     )
+    if skewed:
+        dropped = _unpublishing(situation, "unpublish-sensitive", skewed)
+        yield replace(
+            change,
+            edits=(*change.edits, *dropped.edits),
+            columns=(),
+            action=Statement("repair.both", first=change.action, second=dropped.action),
+            cost=Statement("repair.both", first=change.cost, second=dropped.cost),
+        )
+    yield change
 
 
 @solves(Problem.REIDENTIFIED, Problem.SINGLED_OUT, *_RISKS)
 def raise_parameters(situation: Situation) -> Iterator[Change]:
     """Ask for a larger k, or for a larger l."""
     least = ceil(1 / max(situation.job.sign_off.reidentified.look, 0.01))
+    sensitive = situation.columns(Role.SENSITIVE)
+    fewest = min((column.cardinality for column in sensitive), default=0)
     for number, requirement in enumerate(situation.job.requirements):
         for key in ("k", "l"):
             value: Any = requirement.parameters().get(key)
             if not isinstance(value, int | float) or isinstance(value, bool):
                 continue
             higher = max(2 * value, least) if key == "k" else value + 1
+            if key == "l" and higher > fewest:
+                continue
             yield Change(
                 f"raise-{key}",
                 (Edit(("requirements", number, requirement.name, key), higher),),
@@ -208,7 +252,7 @@ def raise_parameters(situation: Situation) -> Iterator[Change]:
             )  # fmt: skip
 
 
-@solves(*_GROUPS, *_RISKS)
+@solves(*_GROUPS)
 def declare_harmless(situation: Situation) -> Iterator[Change]:
     """Declare the most frequent value of skewed attributes harmless; the steward decides."""
     for columns in _skewed(situation):
@@ -238,7 +282,7 @@ def declare_harmless(situation: Situation) -> Iterator[Change]:
         )
 
 
-@solves(*_GROUPS, *_RISKS)
+@solves(*_GROUPS)
 def treat_rare_values(situation: Situation) -> Iterator[Change]:
     """Lift, mask or suppress rare values, where jobs have this key."""
     if "rare" not in Attribute.model_fields:
@@ -271,7 +315,7 @@ SKEWED = (0.9, 0.99, 0.75, 0.5, 0.999)  # shares of the most frequent value
 def _skewed(situation: Situation) -> Iterator[list[Column]]:
     """Sensitive attributes by the share of their most frequent value, the most skewed first."""
     columns = situation.columns(Role.SENSITIVE)
-    share = {c.name: float(c.counts.max(initial=0) / max(c.counts.sum(), 1)) for c in columns}
+    share = {column.name: situation.largest_share(column.name) for column in columns}
     columns.sort(key=lambda column: (-share[column.name], column.name))
     sets = [[c for c in columns if share[c.name] >= least] for least in SKEWED]
     seen: set[int] = set()
@@ -285,7 +329,7 @@ def _skewed(situation: Situation) -> Iterator[list[Column]]:
 def unpublish_quasi_identifiers(situation: Situation) -> Iterator[Change]:
     """Do not publish the quasi-identifiers of which least is left."""
     quasi = situation.job.with_role(Role.QUASI_IDENTIFIER)
-    losses = situation.losses or {}
+    losses = situation.losses
     if len(quasi) < 2:
         return
     columns = {column.name: column for column in situation.columns(Role.QUASI_IDENTIFIER)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from discreet.job.identifying import count_uses, words_of
 from discreet.job.model import Job
 from discreet.job.parts import UNCHANGED
 from discreet.job.person_agreement import Agreement
+from discreet.job.proposing.harmless_values import harmless_values
 from discreet.job.proposing.presets import Plan, Preset, plan_for
 from discreet.job.proposing.questions import Ask, ask_plan
 from discreet.job.proposing.role_judgement import Proposal, suggest_person, suggest_roles
@@ -146,6 +147,13 @@ def propose_for(
             role = replace(role, reason=f"{role.reason}; {standard.reason}")
         proposed[column.name] = role
         lines.append(f"  {_flow(column.name)}: {_flow(entry)}  # {_comment(role)}\n")
+        harmless = harmless_values(column) if role.role is Role.SENSITIVE else None
+        if harmless is not None:
+            values, reason = harmless
+            lines.append(
+                f"  # Your decision: if these values of {column.name!r} are no secret, add to the "
+                f"line above {_flow({'non_sensitive_values': values})[1:-1]}  ({reason})\n"
+            )
     place = untyped.source_from(folder)
     source = f"source: {_flow(place)}\n" if place else ""
     unit = ""
@@ -162,7 +170,6 @@ def propose_for(
         *untyped.notices,
         *plan.notes,
         *_sets_of_columns(plan.roles),
-        *_values_without_harm(columns, plan.roles),
         *_risk_of_samples(plan.roles),
     ]
     head = _HEAD + "".join(f"# {note}\n" for note in notes)
@@ -191,21 +198,6 @@ def _sets_of_columns(roles: Mapping[str, Proposal]) -> Iterator[str]:
         if len(names) > 1 and stem not in roles:
             entry = {stem: {"role": "sensitive", "columns": names, "min_support": 20}}
             yield f"Values of one attribute in {len(names)} columns may be one set: {_flow(entry)}"
-
-
-# Words for the absence of a value, which may be no secret.
-_ABSENCE = {"none", "no", "nil", "nothing", "n/a", "na", "not applicable", "not tested", "untested",
-            "not done", "not performed", "not taken", "not available"}  # fmt: skip
-
-
-def _values_without_harm(columns: Iterable[Column], roles: Mapping[str, Proposal]) -> Iterator[str]:
-    """Advise values of sensitive attributes that may be disclosed."""
-    for column in columns:
-        found = column.text.drop_nulls().str.strip_chars().str.to_lowercase().is_in(_ABSENCE)
-        values = column.text.drop_nulls().filter(found).to_list()
-        if values and roles[column.name].role is Role.SENSITIVE:
-            entry = _flow({"non_sensitive_values": values})[1:-1]
-            yield f"If these values of '{column.name}' are no secret, add to its line: {entry}"
 
 
 def _risk_of_samples(roles: Mapping[str, Proposal]) -> Iterator[str]:

@@ -49,6 +49,10 @@ from discreet.table.roles import Role
 from discreet.utility.settings import MeasureSettings
 
 
+# Methods that judge every group by the requirement itself, whatever rows it counts.
+RULING_OUT = ("full-domain", "mondrian", "local-recoding", "top-down", "codip")
+
+
 class Job(Part):
     """A whole job."""
 
@@ -283,11 +287,10 @@ class Job(Part):
                     f"{place} at a level is met by full-domain, mondrian, local-recoding and "
                     f"codip, not by {self.method.name}. Use one of these, or remove 'level'."
                 )
-            if not requirement.stricter_on_all_values and not self.method.judges_counts:
+            if not requirement.stricter_on_all_values and self.method.name not in RULING_OUT:
                 problems.append(
-                    f"{place} with 'ruled_out: harmless' is met by full-domain, mondrian, "
-                    f"local-recoding and codip, not by {self.method.name}. Use one of these, or "
-                    "remove 'ruled_out'."
+                    f"{place} with 'ruled_out: harmless' is met by {', '.join(RULING_OUT)}, not by "
+                    f"{self.method.name}. Use one of these, or remove 'ruled_out'."
                 )
             if role is Role.QUASI_SENSITIVE and not requirement.judged_on_items:
                 problems += self._unlinked(place, requirement.named or tuple(known))

@@ -48,7 +48,6 @@ from discreet.table.persons import CollapseRule
 from discreet.table.roles import Role
 from discreet.utility.settings import MeasureSettings
 
-
 # Methods that judge every group by the requirement itself, whatever rows it counts.
 RULING_OUT = ("full-domain", "mondrian", "local-recoding", "top-down", "codip")
 

@@ -79,7 +79,7 @@ def _mostly_zero(text: pl.Series, counts: Ints) -> bool:
     """Whether all values are whole numbers from 0 on, of which 0 is the most frequent."""
     if not text.str.contains(r"^\d{1,9}$").all() or "0" not in text.to_list():
         return False
-    return text[int(counts.argmax())] == "0"
+    return bool(text[int(counts.argmax())] == "0")
 
 
 def _plain(value: str) -> str:

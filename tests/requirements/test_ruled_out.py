@@ -14,6 +14,7 @@ from tests.requirements.test_non_sensitive import job, patients
 from tests.saving import UNATTACKED
 
 import discreet as dc
+from discreet.releases.weaknesses import known_weaknesses
 
 METHODS = ["mondrian", "full-domain", "local-recoding", "top-down", "codip"]
 FORMS = {
@@ -116,6 +117,13 @@ def test_what_is_signed_says_that_it_holds_where_harmless_values_are_ruled_out()
     stated = promise.to_requirement().stated()
     assert stated.id == "guarantee.ruled-out.people"
     assert stated.parameters["guarantee"].id == "p-diversity"
+
+
+def test_a_guarantee_that_harmless_values_carry_is_stated_as_weak():
+    for more, weak in (({}, True), ({"ruled_out": "harmless"}, False)):
+        made = job("mondrian", {"p-diversity": {"l": 2, **more}}, non_sensitive_values=["none"])
+        found = known_weaknesses(dc.publish(clinic(1), made, seed=1).manifest)
+        assert ("weakness.harmless-values" in [one.id for one in found]) == weak
 
 
 def test_without_harmless_values_it_is_the_requirement_itself():

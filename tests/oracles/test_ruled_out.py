@@ -3,7 +3,7 @@
 The people of a group each have one of its rows, every assignment equally likely. A fact says that a
 person has a harmless value, or that a person has none. Whatever facts an attacker knows, no belief
 in a sensitive value v is above n(v)/n(S), n(S) the rows with a sensitive value; and the fact that
-the target has no harmless value reaches it (docs/requirements/l-diversity.md).
+the target has no harmless value reaches it (docs/theory/class-models.md).
 """
 
 from __future__ import annotations

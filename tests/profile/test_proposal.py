@@ -27,6 +27,7 @@ from tests.tables import coded_column
 import discreet as dc
 from discreet.job.checksums import checked_numbers
 from discreet.job.proposing.determined_columns import determined_columns, predicted
+from discreet.job.proposing.harmless_values import harmless_values
 from discreet.job.proposing.job_text import propose_job
 from discreet.job.proposing.role_judgement import MOST_KNOWN, suggest_person, suggest_roles
 from discreet.table.roles import Role
@@ -223,12 +224,36 @@ def test_it_advises_values_that_may_be_no_secret(tmp_path):
     drugs = ["None", "insulin", "metformin", "statin"] * 5
     frame = pl.DataFrame({"age": range(20, 40), "drug": drugs, "sex": ["f", "none"] * 10})
     text = dc.propose(frame).text
-    advised = (
-        "# If these values of 'drug' are no secret, add to its line: non_sensitive_values: [None]"
+    lines = [line.strip() for line in text.splitlines()]
+    (advised,) = [line for line in lines if "no secret" in line]
+    assert advised == (
+        "# Your decision: if these values of 'drug' are no secret, add to the line above "
+        "non_sensitive_values: [None]  ('None' says that there is none)"
     )
-    assert advised in text.splitlines()
+    assert lines[lines.index(advised) - 1].startswith("drug:")
     assert "insulin" not in text
-    assert text.count("no secret") == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["Yes"] * 9 + ["No"], ["Yes"]),  # "No" is the secret of so few
+        (["1"] * 2 + ["0"] * 8, ["0"]),
+        (["evet", "hayır", "hayır"], ["hayır"]),
+        (["yes", "no"], None),  # no majority
+        (["Unauffällig", "Fraktur", "nicht getestet"], ["Unauffällig", "nicht getestet"]),
+        ([">7", ">8", "None", "Norm"], ["None", "Norm"]),
+        (["0"] * 5 + ["1", "2", "3"], ["0"]),
+        (["0"] + ["1"] * 3 + ["2"], None),  # mostly something
+        (["0.5", "0", "0", "1"], None),  # no count
+        (["none", "no"], None),  # nothing would be left to protect
+        (["flu", "gout"], None),
+        (["no"], None),
+    ],
+)
+def test_harmless_values_are_proposed_by_general_rules(values, expected):
+    found = harmless_values(coded_column("s", values))
+    assert (None if found is None else sorted(found[0])) == (expected and sorted(expected))
 
 
 def test_one_weight_and_one_household_are_proposed():

@@ -289,3 +289,31 @@ def test_an_evidence_pack_starts_with_the_verdict_and_says_met_to_none_against_i
 )  # fmt: skip
 def test_counts_are_no_identifying_numbers(name, letter):
     assert named_identifier(name) == letter
+
+
+@pytest.mark.parametrize(
+    ("spared", "more", "chosen", "ready"),
+    [
+        ({}, {}, ["acquaintance"], False),  # "none" becomes certain
+        ({"non_sensitive_values": ["none"]}, {}, ["acquaintance"], True),
+        ({"non_sensitive_values": ["none"]}, {}, ["excluder"], False),  # without "none": certain
+        ({"non_sensitive_values": ["none"]}, {"ruled_out": "harmless"}, ["excluder"], True),
+    ],
+)
+def test_beliefs_in_harmless_values_do_not_count(spared, more, chosen, ready):
+    """One group has no finding at all; others have one, or three where "none" is ruled out."""
+    groups = [["none"] * 9, ["none"] * 9 + ["a"] * 9, ["none"] * 9 + ["b"] * 9]
+    if more:
+        groups = [["none"] * 9, *[["none"] * 12 + ["a"] * 4 + ["b"] * 4 + ["c"] * 4] * 2]
+    rows = [(str(q), value) for q, group in enumerate(groups) for value in group]
+    frame = pl.DataFrame(rows, schema=["q", "s"], orient="row")
+    job = dc.Job(
+        attributes={"q": {"role": "quasi-identifier"}, "s": {"role": "sensitive", **spared}},
+        requirements=[{"p-diversity": {"l": 2 if spared else 1, **more}}],
+        method={"full-domain": {"levels": {"q": 0}}},
+    )
+    release = dc.publish(frame, job, seed=1)
+    found = judged(release.manifest, dc.attack(release, original=frame), chosen, utility={})
+    words = [figure.word for figure in found.figures if figure.key in ("believed", "certain")]
+    assert words
+    assert (set(words) == {READY}) == ready, found

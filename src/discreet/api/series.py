@@ -193,7 +193,8 @@ def _audit_placed(
     if rho is not None:
         odds = _correlation(manifests, correlation, correlation_hash)
         domain = _domain(manifests, layers, odds)
-    series = _series(layers, placed, domain or ())
+    harmless = _harmless(read, attribute or "")
+    series = _series(layers, placed, domain or (), harmless)
     _require_known(series, alike or ())
     steady = invariance(series)
     bound = _guaranteed_m(manifests, steady)
@@ -215,7 +216,7 @@ def _audit_placed(
             )
     covers = rho is not None or k is not None or M_INVARIANCE in [m.method.name for m in manifests]
     beside = [
-        together(_series(layers, placed), name, _own_bounds(read, name))
+        together(_series(layers, placed, (), _harmless(read, name)), name, _own_bounds(read, name))
         for name, layers in by_attribute.items()
         if steady.returning and not (covers and name == attribute)
     ]
@@ -342,8 +343,21 @@ def _signatures_of(counted: pl.DataFrame) -> list[tuple[tuple[Value, int], ...]]
     return sorted((tuple(one) for one in found.values()), key=str)
 
 
+def _harmless(read: Sequence[Read], attribute: str) -> frozenset[Value]:
+    """The values that every release with the attribute lets be disclosed."""
+    found = [
+        frozenset(manifest.disclosable.get(attribute, ()))
+        for manifest, tables in read
+        if any(attribute in table.columns for table in tables.values())
+    ]
+    return frozenset.intersection(*found) if found else frozenset()
+
+
 def _series(
-    layers: Sequence[Layer | None], placed: Sequence[Placed], domain: Collection[Value] = ()
+    layers: Sequence[Layer | None],
+    placed: Sequence[Placed],
+    domain: Collection[Value] = (),
+    harmless: frozenset[Value] = frozenset(),
 ) -> Series:
     """One attribute in all releases, its groups by their numbers, and values of a domain."""
     known = {*domain, *(value for layer in layers if layer for value in layer.values)}
@@ -369,7 +383,7 @@ def _series(
             group_of[release, number[name]] = begun + place[group]
         begun += len(layer.labels)
     joined, _ = PublishedGroups.of(parts)
-    return Series(people, group_of, joined, values)
+    return Series(people, group_of, joined, values, harmless)
 
 
 def _guaranteed_attribute(
@@ -385,8 +399,8 @@ def _guaranteed_attribute(
 
 
 def _own_bounds(read: Sequence[Read], attribute: str) -> list[float]:
-    """By release, the greatest belief in any value that it guarantees by itself; else infinite."""
-    bounds = []
+    """By release, the greatest belief in a sensitive value that it guarantees; else infinite."""
+    bounds, harmless = [], _harmless(read, attribute)
     for manifest, tables in read:
         domains = domains_of(tables, manifest)
         table = tables.get(SENSITIVE) or next(iter(tables.values()))
@@ -399,7 +413,8 @@ def _own_bounds(read: Sequence[Read], attribute: str) -> list[float]:
                 [one for one in promised if not one.limits_knowledge], attribute
             ):
                 own = requirement.share_bound(share / share.sum(), domains[attribute])
-                greatest = min(greatest, float(own.max(initial=0.0)))
+                told = [value not in harmless for value in domains[attribute].values]
+                greatest = min(greatest, float(own[told].max(initial=0.0)))
         bounds.append(greatest)
     return bounds
 

@@ -290,7 +290,7 @@ class Job(Part):
                 problems += unmet(f"{place} at a level", Ability.COUNTS, self.method)
             if not requirement.stricter_on_all_values:
                 demand = f"{place} with 'ruled_out: harmless'"
-                problems += unmet(demand, Ability.COUNTS, self.method)
+                problems += unmet(demand, Ability.RULED_OUT, self.method)
             if role is Role.QUASI_SENSITIVE and not requirement.judged_on_items:
                 problems += self._unlinked(place, requirement.named or tuple(known))
         problems += self._claimed_twice()

@@ -257,6 +257,7 @@ class Ability(StrEnum):
 
     COUNTS = "counts"  # groups are judged by counts alone, also by those of kinds of values
     SENSITIVE_VALUES = "sensitive-values"  # protects the values that a job names, not all
+    RULED_OUT = "ruled-out"  # groups are judged by the requirement itself, whatever rows it counts
     ATTACKERS = "attackers"  # who know some quasi-identifiers, not all
     ITEMS = "items"  # of sets
     LINKS = "links"  # the labels that quasi-sensitive terms link to

@@ -52,8 +52,10 @@ def with_series(
 ) -> Audit:
     """Return the audit of a new release with its guarantees about the series decided."""
     problems = series_problems(ledger, draft, reading, correlation)
-    warnings = series_warnings(ledger, draft)
     asked = [promise.to_requirement() for promise in audit.promises]
+    spared = [one for one in asked if one.spared_values]
+    harmless = {name: one.spared_values for one in spared for name in one.named}
+    warnings = series_warnings(ledger, draft, harmless)
     k = max((one.k for one in asked if isinstance(one, SeriesBcfAnonymity)), default=None)
     if k is not None and draft.entry.parameters.get(BCF_ANONYMITY) != k:
         problems.append("the ledger would not record the BCF-anonymity that the release states")
@@ -71,8 +73,13 @@ def with_series(
     )
 
 
-def series_warnings(ledger: Ledger, draft: Draft) -> list[str]:
-    """Return what no guarantee covers where records are in earlier releases of the ledger too."""
+def series_warnings(
+    ledger: Ledger, draft: Draft, harmless: Mapping[str, Sequence[str | None]]
+) -> list[str]:
+    """Return what no guarantee covers where records are in earlier releases of the ledger too.
+
+    ``harmless`` has the values of attributes that the new release lets be disclosed.
+    """
     entries = ledger.entries()
     if not entries:
         return []
@@ -85,6 +92,7 @@ def series_warnings(ledger: Ledger, draft: Draft) -> list[str]:
     for attribute, signatures in draft.contents.signatures.items():
         series = None if attribute == covered else _series_of(contents, attribute, signatures)
         if series is not None and series.releases > 1:
+            series = replace(series, harmless=frozenset(harmless.get(attribute, ())))
             found = together(series, attribute, [np.inf] * series.releases)
             warnings.append(found.sentence)
     return warnings

@@ -8,7 +8,7 @@ from __future__ import annotations
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
 from discreet.requirements.base import Requirement, SizeRequirement
-from discreet.requirements.diversity import DistinctLDiversity, Diversity, PDiversity
+from discreet.requirements.diversity import DistinctLDiversity, Diversity, MDiversity, PDiversity
 from discreet.statements import Statement
 from discreet.table.persons import Keeping, Scope
 from discreet.table.roles import Role
@@ -35,6 +35,8 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
     weaknesses += kind_of(manifest.kind).weaknesses(manifest)
     if _naive(requirements):
         weaknesses.append(Statement("weakness.non-membership"))
+    if _hides_by_harmless_values(requirements):
+        weaknesses.append(Statement("weakness.harmless-values"))
     if _reads_sensitive(manifest, requirements):
         weaknesses.append(manifest.method.minimality())
     weaknesses += manifest.method.weaknesses()
@@ -70,6 +72,12 @@ def _naive(requirements: list[Requirement]) -> bool:
     bounded = any(isinstance(r, PDiversity) or r.name == ALPHA for r in requirements)
     diversities = [r for r in requirements if isinstance(r, Diversity)]
     return not bounded and any(isinstance(r, DistinctLDiversity) for r in diversities)
+
+
+def _hides_by_harmless_values(requirements: list[Requirement]) -> bool:
+    """Return whether a guarantee fails an attacker who rules out values that may be disclosed."""
+    spared = [r for r in requirements if r.spared_values and not isinstance(r, MDiversity)]
+    return any(not (isinstance(r, Diversity) and r.counts_sensitive_rows) for r in spared)
 
 
 def _reads_sensitive(manifest: Manifest, requirements: list[Requirement]) -> bool:

@@ -95,9 +95,10 @@ def correspondence(series: Series, bound: float | None = None) -> CrossFinding:
     greatest: list[float] = []
     _, first, size = np.unique(series.group_of, axis=1, return_index=True, return_counts=True)
     for person, alike in zip(first, size, strict=True):
-        belief = _corresponding(series, int(person))
-        if belief is not None:
-            greatest += [max(belief.values())] * int(alike)
+        belief = _corresponding(series, int(person)) or {}
+        told = [share for value, share in belief.items() if value not in series.harmless]
+        if told:
+            greatest += [max(told)] * int(alike)
     return _finding("correspondence", greatest, bound, 0)
 
 

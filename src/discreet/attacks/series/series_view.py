@@ -29,7 +29,7 @@ from discreet.methods.series.rho_different.shapes import Shapes, read_run
 from discreet.table.classes import group_lists
 from discreet.table.counts import order_by_class
 from discreet.table.past_releases import History
-from discreet.typing import Ints
+from discreet.typing import Bools, Ints
 
 TOLERANCE = 1e-9
 
@@ -42,6 +42,12 @@ class Series:
     group_of: Ints  # (releases, people), −1 where a person is absent
     groups: PublishedGroups  # of all releases, one after the other
     values: tuple[Value, ...]  # the dictionary
+    harmless: frozenset[Value] = frozenset()  # values that may be disclosed
+
+    @property
+    def sensitive(self) -> Bools:
+        """(values,) Which values are sensitive."""
+        return np.array([value not in self.harmless for value in self.values], bool)
 
     @classmethod
     def of(cls, releases: Sequence[Sequence[tuple[Sequence[str], Sequence[Value]]]]) -> Series:

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 
-from discreet.attacks.series.series_view import TOLERANCE, Series, connected
-from discreet.methods.series.beliefs.components import BeliefStatus, greatest_beliefs
+from discreet.attacks.series.series_view import TOLERANCE, Series, connected, members_of
+from discreet.methods.series.beliefs.components import BeliefStatus, beliefs, greatest_beliefs
 from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.statements import Statement
 from discreet.typing import Bools, Floats
 
 STAY = Correlation(unstated="stay")
+MOST_COMPONENTS = 20_000  # in which beliefs in sensitive values are told from others
 
 
 @dataclass(frozen=True)
@@ -54,13 +56,29 @@ class Together:
 
 
 def beliefs_together(series: Series) -> tuple[Floats, Bools, Bools]:
-    """The greatest belief about each person by all releases; who is a target; who is assessed."""
+    """The greatest belief about each person by all releases; who is a target; who is assessed.
+
+    Beliefs are in sensitive values, and targets those for whom one is possible.
+    """
     component, joined = connected(series)
     greatest, found = greatest_beliefs(
         series.group_of, series.groups, STAY.matrix(series.values), component
     )
     status = np.append(found, BeliefStatus.IMPOSSIBLE)[component]  # the last: who never appears
-    return greatest.max(axis=0, initial=0.0), joined, joined & (status == BeliefStatus.EXACT)
+    belief, exact = greatest.max(axis=0, initial=0.0), joined & (status == BeliefStatus.EXACT)
+    if not series.harmless:
+        return belief, joined, exact
+    assessed = np.zeros(len(exact), bool)
+    members, start = members_of(np.where(exact, component, -1))
+    for begin, end in islice(pairwise(start), MOST_COMPONENTS):
+        people = members[begin:end]
+        if not len(people):
+            continue
+        _, every = beliefs(series.group_of[:, people], series.groups, STAY.matrix(series.values))
+        belief[people] = every[:, :, series.sensitive].max(axis=(0, 2), initial=0.0)
+        assessed[people] = True
+    safe = assessed & (belief <= TOLERANCE)  # who certainly has a value that is not sensitive
+    return belief, joined & ~safe, assessed & ~safe
 
 
 def together(series: Series, attribute: str, bounds: Sequence[float]) -> Together:
@@ -71,7 +89,8 @@ def together(series: Series, attribute: str, bounds: Sequence[float]) -> Togethe
     of_entry = np.repeat(np.arange(len(entries)), entries)
     size = np.bincount(of_entry, groups.count, len(entries))
     share = np.zeros(len(entries) + 1)  # the last for who is absent
-    np.maximum.at(share, of_entry, groups.count / size[of_entry])
+    told = series.sensitive[groups.value]
+    np.maximum.at(share, of_entry[told], (groups.count / size[of_entry])[told])
     present = series.group_of >= 0
     alone = np.where(present, share[series.group_of], 0.0).max(axis=0, initial=0.0)
     own = np.where(present, np.asarray(bounds, np.float64)[:, None], np.inf)

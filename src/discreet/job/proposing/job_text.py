@@ -16,6 +16,7 @@ from discreet.job.model import Job
 from discreet.job.parts import MASKED_AT_MOST, UNCHANGED
 from discreet.job.person_agreement import Agreement
 from discreet.job.proposing.derived_columns import without_derived
+from discreet.job.proposing.harmless_values import harmless_values
 from discreet.job.proposing.presets import SAFE_HARBOR, Plan, Preset, plan_for
 from discreet.job.proposing.questions import Ask, ask_plan
 from discreet.job.proposing.role_judgement import Proposal, suggest_person, suggest_roles
@@ -151,6 +152,13 @@ def propose_for(
             role = replace(role, reason=f"{role.reason}; {standard.reason}")
         proposed[column.name] = role
         lines.append(f"  {_flow(column.name)}: {_flow(entry)}  # {_comment(role)}\n")
+        harmless = harmless_values(column) if role.role is Role.SENSITIVE else None
+        if harmless is not None:
+            values, reason = harmless
+            lines.append(
+                f"  # Your decision: if these values of {column.name!r} are no secret, add to the "
+                f"line above {_flow({'non_sensitive_values': values})[1:-1]}  ({reason})\n"
+            )
     secrets = find_secrets([c for c in columns if plan.roles[c.name].role is Role.SENSITIVE])
     place = untyped.source_from(folder)
     source = f"source: {_flow(place)}\n" if place else ""
@@ -168,7 +176,6 @@ def propose_for(
         *untyped.notices,
         *plan.notes,
         *_sets_of_columns(plan.roles),
-        *_values_without_harm(columns, plan.roles),
         *_needs_of_methods(columns, plan.roles),
         *(_rare_values(columns, plan.roles) if persons is None else ()),
         *(secret.sentence for secret in secrets),
@@ -201,21 +208,6 @@ def _sets_of_columns(roles: Mapping[str, Proposal]) -> Iterator[str]:
         if len(names) > 1 and stem not in roles:
             entry = {stem: {"role": "sensitive", "columns": names, "min_support": 20}}
             yield f"Values of one attribute in {len(names)} columns may be one set: {_flow(entry)}"
-
-
-# Words for the absence of a value, which may be no secret.
-_ABSENCE = {"none", "no", "nil", "nothing", "n/a", "na", "not applicable", "not tested", "untested",
-            "not done", "not performed", "not taken", "not available"}  # fmt: skip
-
-
-def _values_without_harm(columns: Iterable[Column], roles: Mapping[str, Proposal]) -> Iterator[str]:
-    """Advise values of sensitive attributes that may be disclosed."""
-    for column in columns:
-        found = column.text.drop_nulls().str.strip_chars().str.to_lowercase().is_in(_ABSENCE)
-        values = column.text.drop_nulls().filter(found).to_list()
-        if values and roles[column.name].role is Role.SENSITIVE:
-            entry = _flow({"non_sensitive_values": values})[1:-1]
-            yield f"If these values of '{column.name}' are no secret, add to its line: {entry}"
 
 
 LEAST_ELL = 2  # below it, diversity protects nothing

@@ -133,7 +133,7 @@ class Codip(Method):
 
     name: ClassVar[str] = "codip"
     abilities: ClassVar[frozenset[Ability]] = frozenset(
-        {Ability.COUNTS, Ability.SENSITIVE_VALUES, Ability.PERSONS}
+        {Ability.COUNTS, Ability.RULED_OUT, Ability.SENSITIVE_VALUES, Ability.PERSONS}
     )
     entry: ClassVar[type[MethodEntry]] = CodipEntry
     spread: ClassVar[Spread | None] = Spread.COUNTS

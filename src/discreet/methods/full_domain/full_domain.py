@@ -61,6 +61,7 @@ class FullDomain(Method):
     abilities: ClassVar[frozenset[Ability]] = frozenset(
         {
             Ability.COUNTS,
+            Ability.RULED_OUT,
             Ability.SENSITIVE_VALUES,
             Ability.ATTACKERS,
             Ability.POPULATION,

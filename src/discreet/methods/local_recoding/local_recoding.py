@@ -91,7 +91,9 @@ class LocalRecoding(Method):
     """Give every class its own cells, so that as little as possible is lost."""
 
     name: ClassVar[str] = "local-recoding"
-    abilities: ClassVar[frozenset[Ability]] = frozenset({Ability.COUNTS, Ability.SENSITIVE_VALUES})
+    abilities: ClassVar[frozenset[Ability]] = frozenset(
+        {Ability.COUNTS, Ability.RULED_OUT, Ability.SENSITIVE_VALUES}
+    )
     entry: ClassVar[type[MethodEntry]] = LabelledEntry
 
     effort: Literal["quick", "good", "best"] | Annotated[float, Field(gt=0, le=1e6)] = Field(

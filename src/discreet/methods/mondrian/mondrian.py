@@ -77,6 +77,7 @@ class Mondrian(Method):
     abilities: ClassVar[frozenset[Ability]] = frozenset(
         {
             Ability.COUNTS,
+            Ability.RULED_OUT,
             Ability.SENSITIVE_VALUES,
             Ability.ATTACKERS,
             Ability.LINKS,

@@ -72,6 +72,13 @@ def infeasible(
         nothing = ", which protects nothing" if vacuous else ""
         sentences.append(f"{requirement.name} ({wanted}) reaches {reached} there at best{nothing}")
         facts |= {name: _fact(name, share, members, requirement) for name, share in shares.items()}
+        if isinstance(requirement, Diversity) and requirement.counts_sensitive_rows:
+            weaker = requirement.model_copy(update={"ruled_out": None})
+            if weaker.check(best, domains).holds:
+                changes.append(
+                    f"remove 'ruled_out' from {requirement.name} (attackers who rule out harmless "
+                    "values are then not bounded)"
+                )
         changes += _changes(
             requirement, verdict.achieved, shares, domains, vacuous=vacuous, spares=spares
         )

@@ -64,7 +64,13 @@ class TopDown(Method):
 
     name: ClassVar[str] = "top-down"
     abilities: ClassVar[frozenset[Ability]] = frozenset(
-        {Ability.COUNTS, Ability.SENSITIVE_VALUES, Ability.ATTACKERS, Ability.ITEMS}
+        {
+            Ability.COUNTS,
+            Ability.RULED_OUT,
+            Ability.SENSITIVE_VALUES,
+            Ability.ATTACKERS,
+            Ability.ITEMS,
+        }
     )
     entry: ClassVar[type[MethodEntry]] = TopDownEntry
 

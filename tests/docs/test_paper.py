@@ -113,3 +113,12 @@ def test_figures_of_the_demonstration(tmp_path):
     assert f"certain of the occupation in {attacked['one-at-a-time']:,} rows" in TEXT
     assert f"leaves {attacked['release']} such rows" in TEXT
     assert f"(median error {100 * errors[1]:.1f} % instead of {100 * errors[0]:.1f} %)" in TEXT
+
+
+def test_the_comparison_with_peers_leaves_no_cell_open():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = text.split("## How it compares")[1].split("\n## ")[0]
+    rows = [line.split("|")[1:-1] for line in section.splitlines() if line.startswith("|")]
+    assert len({len(row) for row in rows}) == 1
+    assert "not verified" not in section
+    assert all(cell.strip() for row in rows for cell in row[1:])

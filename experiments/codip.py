@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -40,6 +40,11 @@ class CodipSettings(Settings):
     household: Literal["bits", "status", "drop"] = Field(
         default="bits",
         description="Household status of Census-Income as four bits, a value, or not.",
+    )
+    lattice: Literal["plain", "rich"] = Field(
+        default="plain",
+        description="Hierarchies of Census-Income: ages of 5 to 40 years and suppression, or ages "
+        "of 2 to 64 years, white and other, and four levels of citizenship.",
     )
     alpha: float = Field(default=0.2, description="Bound on the association loss, figure 9.")
     beta: float = Field(default=0.5, description="Bound on the exposure, figures 7 and 9.")
@@ -108,8 +113,40 @@ def census_frame(path: Path, household: str = "bits") -> pl.DataFrame:
     return pl.DataFrame({name: column.alias(name) for name, column in columns.items()})
 
 
-def census_job(household: str = "bits") -> dc.Job:
+BORN = {"Native": {"United States": ["Native- Born in the United States"],
+                   "Abroad or outlying": ["Native- Born abroad of American Parent(s)",
+                                          "Native- Born in Puerto Rico or U S Outlying"]},
+        "Foreign": {"Citizen": ["Foreign born- U S citizen by naturalization"],
+                    "Not a citizen": ["Foreign born- Not a citizen of U S"]}}  # fmt: skip
+LATTICES: dict[str, dict[str, Any]] = {
+    "plain": {
+        "age": {"intervals": [5, 10, 20, 40, "*"]},
+        "race": "suppress",
+        "sex": "suppress",
+        "citizenship": "suppress",
+    },
+    "rich": {
+        "age": {"intervals": [2, 4, 8, 16, 32, 64, "*"]},
+        "race": {
+            "tree": {
+                "White": ["White"],
+                "Not white": [
+                    "Amer Indian Aleut or Eskimo",
+                    "Asian or Pacific Islander",
+                    "Black",
+                    "Other",
+                ],
+            }
+        },
+        "sex": "suppress",
+        "citizenship": {"tree": BORN},
+    },
+}
+
+
+def census_job(household: str = "bits", lattice: str = "plain") -> dc.Job:
     """The paper's attributes; the hierarchies are ours, since it gives none."""
+    hierarchies = LATTICES[lattice]
     as_set = {"role": "drop"} if household == "drop" else SENSITIVE
     if household == "bits":
         as_set = {**SENSITIVE, "multi_valued": "|"}
@@ -117,10 +154,8 @@ def census_job(household: str = "bits") -> dc.Job:
                  "occupation", "wage", "dividend", "gain", "loss")  # fmt: skip
     return dc.Job(
         attributes={
-            "age": {**QUASI, "type": "integer", "hierarchy": {"intervals": [5, 10, 20, 40, "*"]}},
-            "race": {**QUASI, "hierarchy": "suppress"},
-            "sex": {**QUASI, "hierarchy": "suppress"},
-            "citizenship": {**QUASI, "hierarchy": "suppress"},
+            **{name: {**QUASI, "hierarchy": levels} for name, levels in hierarchies.items()},
+            "age": {**QUASI, "type": "integer", "hierarchy": hierarchies["age"]},
             **dict.fromkeys(sensitive, SENSITIVE),
             "household": as_set,
         },
@@ -134,7 +169,9 @@ def task_of(settings: CodipSettings) -> Task:
     """The table with its roles."""
     if settings.census:
         path = data_file(settings, "census-income", "census-income.data")
-        return prepare(census_job(settings.household), census_frame(path, settings.household))
+        return prepare(
+            census_job(settings.household, settings.lattice), census_frame(path, settings.household)
+        )
     path = data_file(settings, "adult", "adult.csv")
     if path.suffix in (".yaml", ".yml"):
         return prepare(dc.Job.load(path).using(Codip()))

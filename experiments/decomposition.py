@@ -231,5 +231,5 @@ EXPERIMENT = Experiment(
             Plot("l_pri", ("noise", "floor"), ("l_second",)),
         ),
     ),
-    quick={"l": "3,7", "l_second": "2,5", "rows": "4000"},
+    quick={"l": "3,7", "l_second": "2,5", "rows": "1500"},
 )  # fmt: skip

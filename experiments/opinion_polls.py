@@ -387,5 +387,5 @@ EXPERIMENT = Experiment(
         Figure("blocks", "Beyond the paper: loss against the size of blocks", by_block),
         Figure("minimality", "Beyond the paper: an attacker who knows the algorithm", minimality),
     ),
-    quick={"d": "2", "l": "2", "queries": "50", "blocks": "8", "samples": "2,1"},
+    quick={"d": "2", "l": "2", "queries": "50", "blocks": "8", "people": "6", "samples": "1,1"},
 )  # fmt: skip

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 import yaml
+from benchmarks.record import RECORD, Record
 from tests.docs.notebooks import ROOT
+
+import discreet as dc
+from discreet.api.demonstrate import demonstrate
 
 _, HEAD, TEXT = (ROOT / "paper.md").read_text(encoding="utf-8").split("---\n", 2)
 SECTIONS = re.findall(r"^# (.*)$", TEXT, re.MULTILINE)
@@ -31,3 +36,89 @@ def test_citations_and_pictures_exist():
     pictures = re.findall(r"\]\((docs/[^)]+)\)", TEXT)
     assert pictures
     assert all((ROOT / picture).is_file() for picture in pictures)
+
+
+ENTRIES = re.findall(
+    r"^@(\w+)\{([\w-]+),(.*?)^\}",
+    (ROOT / "paper.bib").read_text(encoding="utf-8"),
+    re.MULTILINE | re.DOTALL,
+)
+VENUES = {"inproceedings": "booktitle", "article": "journal", "phdthesis": "school"}
+
+
+@pytest.mark.parametrize(("kind", "key", "fields"), ENTRIES, ids=lambda part: part[:20])
+def test_every_entry_has_its_venue_and_prints_no_note(kind, key, fields):
+    names = re.findall(r"^  (\w+) *=", fields, re.MULTILINE)
+    assert {"author", "title", "year", VENUES[kind]} <= set(names), key
+    assert "note" not in names, key
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / "experiments" / name).read_text(encoding="utf-8")
+
+
+def column(text: str, header: str, name: str) -> list[float]:
+    """A column of the table whose first cell is ``header``."""
+    (table,) = re.findall(rf"^\| {re.escape(header)} \|.*?\n\n", text + "\n\n", re.M | re.S)
+    head, _, *rows = [
+        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        for line in table.strip().splitlines()
+    ]
+    return [float(row[head.index(name)]) for row in rows]
+
+
+def test_processor_seconds_are_those_of_the_record():
+    (part,) = (part for part in Record.read(RECORD).parts if part.name == "check")
+    seconds = {figure.what: figure.processor for figure in part.figures}
+    assert f"needs {seconds['discreet check, CSV']:.2f} s of processor time" in TEXT
+    assert f"pyCANON 1.3.5 needs {seconds['pycanon 1.3.5']:.1f} s" in TEXT
+    check = (ROOT / "docs" / "check.md").read_text(encoding="utf-8")
+    for figure in part.figures:
+        assert re.search(rf"\b{figure.processor:.{1 if figure.processor > 10 else 2}f}\b", check)
+
+
+def test_figures_of_the_experiments_are_those_of_their_pages():
+    decomposition = page("decomposition.md")
+    ours = column(decomposition, "quasi-identifiers", "KL decomposition")
+    theirs = column(decomposition, "quasi-identifiers", "KL Mondrian")
+    assert f"divergence of {min(ours):.1f} to {max(ours):.1f} nats" in TEXT
+    assert f"loses {min(theirs):.1f} to {max(theirs):.1f};" in TEXT
+    census = page("codip.md").split("## Census-Income: figures 5 and 6")[1]
+    rows = re.findall(r"^\| 9 \| ([\d.]+) \| ([\d.]+) \|$", census, re.MULTILINE)
+    loss, exposure = (float(cell) for cell in rows[0])
+    assert f"nine tables lose {100 * loss:.1f} % of the association" in TEXT
+    assert f"leave {100 * exposure:.1f} % of the linked information" in TEXT
+    third = re.search(r"^\| 3 \| 1\.000 \((\d+)%", page("series.md"), re.MULTILINE)
+    assert third is not None
+    assert f"above one half for {third[1]} % of" in TEXT
+
+
+def test_figures_of_the_demonstration(tmp_path):
+    demonstrate(tmp_path)
+    attacked = {}
+    errors = []
+    for place, job, attack in (
+        ("one-at-a-time", "one-at-a-time.yaml", "background-join"),
+        ("release", "job.yaml", "link-through-sensitive-table"),
+    ):
+        original = tmp_path / job
+        findings = dc.attack(tmp_path / place, original=original, attacks=[attack]).findings
+        attacked[place] = max(
+            finding.newly_certain
+            for finding in findings
+            if finding.aim == "occupation" and finding.details["known"] == ["income"]
+        )
+        measures = dc.measure(tmp_path / place, original=original)
+        errors.append(measures.query_error.release.median)
+    assert f"certain of the occupation in {attacked['one-at-a-time']:,} rows" in TEXT
+    assert f"leaves {attacked['release']} such rows" in TEXT
+    assert f"(median error {100 * errors[1]:.1f} % instead of {100 * errors[0]:.1f} %)" in TEXT
+
+
+def test_the_comparison_with_peers_leaves_no_cell_open():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = text.split("## How it compares")[1].split("\n## ")[0]
+    rows = [line.split("|")[1:-1] for line in section.splitlines() if line.startswith("|")]
+    assert len({len(row) for row in rows}) == 1
+    assert "not verified" not in section
+    assert all(cell.strip() for row in rows for cell in row[1:])

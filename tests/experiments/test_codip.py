@@ -124,6 +124,36 @@ def test_attributes_of_adult_say_more_about_each_other_than_those_of_census_inco
 
 
 @pytest.mark.data
+def test_figures_8_and_9_with_a_rich_lattice_and_the_paper_s_ceilings(census):
+    rich = census.model_copy(update={"lattice": "rich", "dm": (2.5e9, 3.5e9, 7e9)})
+    gains = {}
+    for row in codip.closeness(rich):
+        gains.setdefault(row["dm"], {})[row["tables"]] = round(100 * row["improvement"])
+    shown = {dm: [of[n] for n in (1, 7, 8, 13, 14, 15)] for dm, of in gains.items()}
+    assert shown == {
+        2.5e9: [0] * 6,
+        3.5e9: [0, 0, 8, 8, 13, 13],
+        7e9: [0, 0, 6, 6, 26, 26],
+    }
+    rows = list(codip.by_k(rich))
+    assert [row["nodes"] for row in rows] == [39, 28, 21, 16, 11, 7]
+    assert [(row["plans, t = 0.293"], row["plans, t = 0.279"]) for row in rows] == [(5, 2)] * 6
+
+
+@pytest.mark.data
+def test_household_status_as_one_value(census):
+    settings = census.model_copy(update={"household": "status"})
+    ratios = {
+        row["tables"]: (row["association loss"], row["information exposure"])
+        for row in codip.merging(settings)
+    }
+    assert ratios[8] == pytest.approx((0.220, 0.109), abs=5e-4)
+    assert ratios[7] == pytest.approx((0.148, 0.172), abs=5e-4)
+    tables = [row["tables"] for row in codip.by_attributes(settings)]
+    assert tables == [2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4]
+
+
+@pytest.mark.data
 def test_figures_8_and_9_with_our_hierarchies(census):
     """A smaller t than the single table's: never on Adult, by 6 to 13 % from eight tables on there.
 

@@ -33,6 +33,7 @@ def test_the_claim_at_2_is_reversed_with_the_most_rated_films():
         assert gal["median query error"] == pytest.approx(their_error, abs=1e-3)
     assert gal["greatest probability"] == pytest.approx(0.94, abs=5e-3)  # d = 5; 0.86 there
     assert paper["greatest probability"] == 0.5
+    assert paper["bound"] == pytest.approx(275 / 627)  # the commonest rating has 451 of 627
 
 
 @pytest.mark.data

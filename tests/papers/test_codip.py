@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 from math import log
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -15,6 +16,7 @@ from tests.tables import coded_table
 
 import discreet as dc
 from discreet.methods.codip.plans import merge_steps
+from discreet.pipeline.prepare import prepare
 from discreet.requirements.mutual_information import (
     association_loss,
     information_exposure,
@@ -158,3 +160,16 @@ def test_joining_tables_on_quasi_identifiers_tells_no_more_than_one_table(rows, 
             for number in block:
                 product *= bounds[number]
             assert Fraction(most, len(joined)) <= product <= max(bounds)
+
+
+def test_improvement_and_reduced_join_threat_of_section_4_3():
+    """1 − t′/t and 1 − Γβ against the single table, which has the weakest closeness."""
+    job = dc.Job.load(Path(__file__).parents[2] / "examples" / "codip" / "job.yaml")
+    frontier = dc.Codip().explore(prepare(job))
+    base = frontier.baseline.closeness
+    assert base is not None
+    assert base > 0
+    for step in frontier.steps:
+        assert step.closeness <= base
+        assert step.improvement == pytest.approx(1 - step.closeness / base)
+        assert step.reduced_join_threat == pytest.approx(1 - step.information_exposure)

@@ -149,14 +149,14 @@ def rows_of_published(
     A set or a closed range as the label of a node lists values of the source; it is written anew
     from the published leaves below the node.
     """
-    kept = [list(row) for row in rows if row[0] in shown]
-    for level in range(1, len(kept[0]) if kept else 0):
+    published = [list(row) for row in rows if row[0] in shown]
+    for level in range(1, len(published[0]) if published else 0):
         leaves: dict[str | None, list[str | None]] = {}
-        for row in kept:
+        for row in published:
             leaves.setdefault(row[level], []).append(row[0])
-        for row in kept:
+        for row in published:
             row[level] = _label_of(row[level], leaves[row[level]], ordered)
-    return kept
+    return published
 
 
 def _label_of(label: str | None, leaves: Sequence[str | None], ordered: bool) -> str | None:

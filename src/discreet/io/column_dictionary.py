@@ -126,8 +126,8 @@ def render(values: pl.Series, kind: ValueType = ValueType.TEXT) -> pl.Series:
     if isinstance(dtype, pl.Datetime) and _all_midnight(values):
         return values.dt.date().cast(pl.String)
     if not is_cell_type(dtype):
-        own = getattr(dtype, "ext_name", None)  # of a type that only another library knows
-        raise no_cells(values.name, own() if callable(own) else type(dtype).__name__)
+        name = getattr(dtype, "ext_name", None)  # of a type that only another library knows
+        raise no_cells(values.name, name() if callable(name) else type(dtype).__name__)
     return values.cast(pl.String)
 
 
@@ -196,9 +196,9 @@ def _not_values(
     """Return the error of values that are not of their column's type."""
     named = ""
     if spec.role is Role.QUASI_IDENTIFIER:
-        found = [repr(value) for value in text.filter(bad).head(NAMED_AT_MOST)]
+        examples = [repr(value) for value in text.filter(bad).head(NAMED_AT_MOST)]
         more = ", …" if bad.sum() > NAMED_AT_MOST else ""
-        named = f": {', '.join(found)}{more}"
+        named = f": {', '.join(examples)}{more}"
     count = "1 value is" if bad.sum() == 1 else f"{bad.sum()} values are"
     noun, also = NOUN[kind], ""
     if kind is ValueType.DATE:
@@ -268,9 +268,9 @@ def _order(
         changes = [sorted_[name].ne_missing(sorted_[name].shift(1)) for name in ("number", "value")]
         starts = changes[0] | changes[1]
     order = sorting.to_numpy().astype(np.int64)
-    found = starts.to_numpy().copy()
-    found[:1] = True
-    return order, found
+    is_start = starts.to_numpy().copy()
+    is_start[:1] = True
+    return order, is_start
 
 
 def _small_order(
@@ -282,7 +282,7 @@ def _small_order(
     """The same for few values, for which Python costs less than one call of Polars."""
     texts = text.to_list()
     values = texts if canonical is None else canonical.to_list()
-    known = [place for place, one in enumerate(texts) if one is not None]
+    known = [place for place, text_ in enumerate(texts) if text_ is not None]
     if numbers is None:
         known.sort(key=texts.__getitem__)
         same: Sequence[object] = texts
@@ -291,7 +291,7 @@ def _small_order(
         rank = _small_ranks([floats[p] for p in known], [values[p] for p in known], kind)
         known.sort(key=lambda p: (floats[p], rank.get(values[p], 0), len(texts[p]), texts[p]))
         same = list(zip(floats, values, strict=True))
-    missing = [place for place, one in enumerate(texts) if one is None]
+    missing = [place for place, text_ in enumerate(texts) if text_ is None]
     starts = [i == 0 or same[known[i]] != same[known[i - 1]] for i in range(len(known))]
     starts += [i == 0 for i in range(len(missing))]
     return np.array(known + missing, np.int64), np.array(starts, bool)

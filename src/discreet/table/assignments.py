@@ -77,9 +77,9 @@ class Sets(Derives):
             wanted = np.minimum(value[part].astype(np.uint32), 8 * width)  # −1 is beyond all
             place = group[part] * np.int64(width)
             place += wanted >> 3
-            found = bits.reshape(-1).take(place, mode="clip")
-            found &= bit.take(wanted)
-            np.not_equal(found, 0, out=held[part])
+            words = bits.reshape(-1).take(place, mode="clip")
+            words &= bit.take(wanted)
+            np.not_equal(words, 0, out=held[part])
         return held
 
     def _bits(self, attribute: int) -> Bytes:
@@ -135,10 +135,10 @@ def supporting_rows(
     length = np.diff(sets.start).reshape(len(attributes), -1)
     combinations = length.astype(np.float64).prod(axis=0)
     most = int(min(combinations.sum(), limit + combinations.max(initial=0)))
-    begin, found = _supporting_rows(
+    begin, rows = _supporting_rows(
         sets.start, sets.value, sets.groups, attributes, width, *levels, order, limit, most
     )
-    return begin, found[: begin[-1]] if begin[-1] <= limit else None
+    return begin, rows[: begin[-1]] if begin[-1] <= limit else None
 
 
 def most_various_first(codes: Ints32, known: int) -> Ints:
@@ -219,8 +219,8 @@ def possible_rows(
     impossible = np.flatnonzero(~possible)
     if not len(impossible):
         return PossibleRows(group_start, row, True)
-    kept = group_start - np.searchsorted(impossible, group_start)
-    return PossibleRows(kept, row[possible], True)
+    first_possible = group_start - np.searchsorted(impossible, group_start)
+    return PossibleRows(first_possible, row[possible], True)
 
 
 def flow_of_world(
@@ -241,12 +241,12 @@ def flow_of_world(
     if not has_person.all():  # a primary value that no person has
         return None
     if len(has_person) < len(point):
-        one = np.empty(len(has_person), np.int64)
-        one[point] = np.arange(len(point))
+        person_of_point = np.empty(len(has_person), np.int64)
+        person_of_point[point] = np.arange(len(point))
         others = np.ones(len(point), np.bool_)
-        others[one] = False
+        others[person_of_point] = False
         crowded = np.flatnonzero(size > np.diff(start))
-        point[others] = len(one) + np.searchsorted(crowded, group[others])
+        point[others] = len(person_of_point) + np.searchsorted(crowded, group[others])
     return point, signature
 
 
@@ -255,7 +255,7 @@ def are_within(sets: Sets, codes: Ints32, world: World) -> bool:
 
     def find() -> bool:
         columns = (taken(column.copy(), world.signature) for column in codes.T)
-        return all(sets.hold(i, world.group, own).all() for i, own in enumerate(columns))
+        return all(sets.hold(i, world.group, values).all() for i, values in enumerate(columns))
 
     return sets.once(("within", Itself(codes), Itself(world)), find)
 
@@ -371,7 +371,7 @@ def _supporting_rows_at_once(
     length = np.diff(start).reshape(len(attributes), -1)
     group = np.repeat(np.arange(groups), length[attributes[0]])
     combinations = length[attributes[1:]].prod(axis=0)[group]
-    count, found = np.zeros(len(group), np.int64), [order[:0]]
+    count, rows = np.zeros(len(group), np.int64), [order[:0]]
     for part in stretches(combinations):
         entry, member = np.arange(part.start, part.stop), start[known] + np.arange(len(group))[part]
         prefix = np.zeros(len(entry), np.int64)
@@ -379,19 +379,19 @@ def _supporting_rows_at_once(
             if level:
                 member, before = entries_of(start, attribute * groups + group[entry])
                 entry, prefix = entry[before], prefix[before]
-            one = value[member]
-            inside = np.flatnonzero(one < width[level])
-            entry, key = entry[inside], prefix[inside] * width[level] + one[inside]
+            candidate = value[member]
+            inside = np.flatnonzero(candidate < width[level])
+            entry, key = entry[inside], prefix[inside] * width[level] + candidate[inside]
             if table_start[level] >= 0:
                 number = table[table_start[level] + key]
             else:
                 number = places_of(keys[key_start[level] : key_start[level + 1]], key)
             entry, prefix = entry[number >= 0], number[number >= 0].astype(np.int64)
         count += np.bincount(entry, minlength=len(group))
-        found.append(order[prefix])
+        rows.append(order[prefix])
         if count.sum() > limit:
             break
-    return starts_of(count), np.concatenate(found)
+    return starts_of(count), np.concatenate(rows)
 
 
 # Compiled: descends through the prefixes of signatures for every value of every group.
@@ -416,7 +416,7 @@ def _supporting_rows(
     """
     depth, known = len(attributes), attributes[0]
     begin = np.zeros(start[(known + 1) * groups] - start[known * groups] + 1, np.int64)
-    found = np.empty(most, np.int32)
+    rows = np.empty(most, np.int32)
     prefix = np.zeros(depth + 1, np.int64)
     following = np.zeros(depth, np.int64)  # the entry to be tried next, by level
     end = np.zeros(depth, np.int64)
@@ -429,19 +429,19 @@ def _supporting_rows(
                 base = prefix[level] * width[level]
                 at = table_start[level] + base
                 while following[level] < end[level]:
-                    one = value[following[level]]
+                    candidate = value[following[level]]
                     following[level] += 1
-                    if one >= width[level]:
+                    if candidate >= width[level]:
                         continue
                     if table_start[level] >= 0:
-                        number = table[at + one]
+                        number = table[at + candidate]
                     else:
                         ends = key_start[level], key_start[level + 1]
-                        number = number_of_prefix(keys, ends[0], ends[1], base + one)
+                        number = number_of_prefix(keys, ends[0], ends[1], base + candidate)
                     if number < 0:
                         continue
                     if last:
-                        found[edges] = order[number]
+                        rows[edges] = order[number]
                         edges += 1
                         continue
                     break
@@ -457,5 +457,5 @@ def _supporting_rows(
             if edges > limit:
                 for rest in range(slot, len(begin)):
                     begin[rest] = edges
-                return begin, found
-    return begin, found
+                return begin, rows
+    return begin, rows

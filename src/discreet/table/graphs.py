@@ -15,20 +15,21 @@ from discreet.table.kernels.lists import stable_order, starts_of
 from discreet.typing import Ints, Ints32
 
 
-def smallest_connected(nodes: int, one: Ints, other: Ints) -> Ints:
+def smallest_connected(nodes: int, first_node: Ints, second_node: Ints) -> Ints:
     """Return for each node the smallest node that it is connected with; edges join one and other.
 
     Every component takes the smallest label beside it, then all take the label of their label. Of
     two rounds at least one joins every component that has an edge left, so there are few rounds.
     """
     label = np.arange(nodes)
-    while len(one):
-        low, high = np.minimum(label[one], label[other]), np.maximum(label[one], label[other])
+    while len(first_node):
+        first, second = label[first_node], label[second_node]
+        low, high = np.minimum(first, second), np.maximum(first, second)
         np.minimum.at(label, high, low)
         while (label[label] != label).any():
             label = label[label]
-        apart = label[one] != label[other]
-        one, other = one[apart], other[apart]
+        apart = label[first_node] != label[second_node]
+        first_node, second_node = first_node[apart], second_node[apart]
     return label
 
 

@@ -47,8 +47,8 @@ def count_persons(
     """Count the persons of every class, and their values on one basis."""
     pair = classes.class_of_row.astype(np.int64) * persons.count + persons.number
     if basis is PersonBasis.PERSONS:
-        own = distinct_values(pair) // max(persons.count, 1)
-        return ClassCounts(np.bincount(own, minlength=classes.count).astype(np.int64), {})
+        class_of_pair = distinct_values(pair) // max(persons.count, 1)
+        return ClassCounts(np.bincount(class_of_pair, minlength=classes.count).astype(np.int64), {})
     member, of_row, rows = np.unique(pair, return_inverse=True, return_counts=True)
     class_of_member = (member // max(persons.count, 1)).astype(np.int32)
     size = np.bincount(class_of_member, minlength=classes.count).astype(np.int64)
@@ -64,8 +64,8 @@ def count_persons(
         else:
             weight = np.ones(len(touch), np.int64)
         if basis is PersonBasis.MATCHED:
-            kept = _matched(class_of_member[of_member], value, of_member, column.cardinality)
-            of_member, value, weight = of_member[kept], value[kept], weight[kept]
+            touches = _matched(class_of_member[of_member], value, of_member, column.cardinality)
+            of_member, value, weight = of_member[touches], value[touches], weight[touches]
         values[column.name] = _summed(
             class_of_member[of_member], value, weight, classes.count, column.cardinality
         )
@@ -117,9 +117,9 @@ def _refined(
     within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
     row = in_order[np.repeat(start[of_member], times) + within]
     copies = Classes.of_numbers(np.repeat(refined, times).astype(np.int32))
-    found = count_persons(copies, persons.take(row), [target.take(row)], basis)
+    counts = count_persons(copies, persons.take(row), [target.take(row)], basis)
     of_class = classes.class_of_row[known.first_row]
-    return RefinedCounts(found.values[target.name], found.size, of_class)
+    return RefinedCounts(counts.values[target.name], counts.size, of_class)
 
 
 def _scale(rows: NDArray[np.int64]) -> int:
@@ -153,8 +153,8 @@ def _matched(
     cardinality: int,
 ) -> NDArray[np.intp]:
     """One touch of each value that a maximum matching gives to a person of its own."""
-    own = of_class.astype(np.int64) * cardinality + value
-    values, box = np.unique(own, return_inverse=True)
+    class_value = of_class.astype(np.int64) * cardinality + value
+    values, box = np.unique(class_value, return_inverse=True)
     members = int(member.max(initial=-1)) + 1
     first = np.searchsorted(member, np.arange(members + 1))  # touches come member by member
     one_each = np.ones(max(len(values), members), np.int64)
@@ -174,7 +174,7 @@ def _summed(
     entry, place = np.unique(key, return_inverse=True)
     count = np.zeros(len(entry), np.int64)
     np.add.at(count, place, weight)
-    found = (entry // max(cardinality, 1)).astype(np.int32)
+    class_of_entry = (entry // max(cardinality, 1)).astype(np.int32)
     code = (entry % max(cardinality, 1)).astype(np.int32)
-    start, order = order_by_class(found, code, classes, cardinality)
+    start, order = order_by_class(class_of_entry, code, classes, cardinality)
     return ValueCounts(start, code[order], count[order], cardinality)

@@ -32,8 +32,10 @@ def fixed_reader(
     original: CodedTable, release: Implied, persons: Persons | None = None
 ) -> WorstBelief | None:
     """What the attacker believes; None where nothing is sensitive or cells overlap too much."""
-    found = [beliefs_in(original, release, column.name, persons) for column in original.sensitive]
-    beliefs = [belief for belief in found if belief is not None and len(belief)]
+    by_attribute = [
+        beliefs_in(original, release, column.name, persons) for column in original.sensitive
+    ]
+    beliefs = [belief for belief in by_attribute if belief is not None and len(belief)]
     if not beliefs:
         return None
     return WorstBelief(

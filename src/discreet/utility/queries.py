@@ -161,8 +161,8 @@ class QueryErrors:
 
     def line(self) -> str:
         """The headline, for a terminal."""
-        found, base = self.release.median, self.unlinked.median
-        shown = "no query with an answer" if found is None else f"{found:.4f}"
+        median, base = self.release.median, self.unlinked.median
+        shown = "no query with an answer" if median is None else f"{median:.4f}"
         beside = "" if base is None else f"   unlinked baseline: {base:.4f}"
         line = f"median query error   {shown}{beside}{', weighted' if self.weighted else ''}"
         if self.persons is None or self.persons.release.median is None:
@@ -246,7 +246,7 @@ class MatchingPersons:
         """(queries,) Count the persons that match each query."""
         codes = {name: self._original[name].codes[self._order] for name in batch.members}
         codes |= {name: self._original[name].codes[self._order] for name in batch.terms}
-        found = np.zeros(len(batch.number))
+        matching = np.zeros(len(batch.number))
         for query in range(len(batch.number)):
             matches = np.ones(self._original.rows, bool)
             for name, member in batch.members.items():
@@ -255,8 +255,8 @@ class MatchingPersons:
                 has_any = _with_any(terms_of(self._original[name]), asked.asked[:, query])
                 matches &= has_any[codes[name]]
             person = self._person[matches]  # ascending
-            found[query] = np.count_nonzero(np.diff(person)) + bool(len(person))
-        return found
+            matching[query] = np.count_nonzero(np.diff(person)) + bool(len(person))
+        return matching
 
 
 def _with_any(terms: Terms, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -68,15 +68,15 @@ def require_same_columns(
     """Raise unless a file of a pattern has the columns of the first one, in whatever order."""
     if set(names) == set(others):
         return
-    found = f"{len(others)} columns against {len(names)}"
+    difference = f"{len(others)} columns against {len(names)}"
     if file.header and not suspect_header(first) and not suspect_header(file):
         lacking = [name for name in names if name not in others]
         further = [name for name in others if name not in names]
         parts = [f"no {listed_columns(lacking)}"] if lacking else []
-        found = "; ".join(parts + ([f"also {listed_columns(further)}"] if further else []))
+        difference = "; ".join(parts + ([f"also {listed_columns(further)}"] if further else []))
     raise InputError(
-        f"{file.path}: its columns are not those of {first.path} ({found}). Give all files of a "
-        "pattern the same columns and the same kind of header, or choose fewer files."
+        f"{file.path}: its columns are not those of {first.path} ({difference}). Give all files of "
+        "a pattern the same columns and the same kind of header, or choose fewer files."
     )
 
 

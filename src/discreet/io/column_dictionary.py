@@ -27,7 +27,6 @@ NOUN = {
     ValueType.DATE: "dates",
 }
 NAMED_AT_MOST = 5
-SMALL = 1 << 12  # values
 RECODED_AT_ONCE = 1 << 16
 _TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
@@ -240,8 +239,6 @@ def _order(
 
     Spellings of one number are one value where their canonical texts are given.
     """
-    if len(text) <= SMALL:
-        return _small_order(text, numbers, canonical, kind)
     if numbers is not None:
         order = np.argsort(numbers, kind="stable")
         known = len(numbers) - int(np.isnan(numbers).sum())
@@ -271,38 +268,6 @@ def _order(
     is_start = starts.to_numpy().copy()
     is_start[:1] = True
     return order, is_start
-
-
-def _small_order(
-    text: pl.Series,
-    numbers: NDArray[np.float64] | None,
-    canonical: pl.Series | None,
-    kind: ValueType,
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The same for few values, for which Python costs less than one call of Polars."""
-    texts = text.to_list()
-    values = texts if canonical is None else canonical.to_list()
-    known = [place for place, text_ in enumerate(texts) if text_ is not None]
-    if numbers is None:
-        known.sort(key=texts.__getitem__)
-        same: Sequence[object] = texts
-    else:
-        floats = numbers.tolist()
-        rank = _small_ranks([floats[p] for p in known], [values[p] for p in known], kind)
-        known.sort(key=lambda p: (floats[p], rank.get(values[p], 0), len(texts[p]), texts[p]))
-        same = list(zip(floats, values, strict=True))
-    missing = [place for place, text_ in enumerate(texts) if text_ is None]
-    starts = [i == 0 or same[known[i]] != same[known[i - 1]] for i in range(len(known))]
-    starts += [i == 0 for i in range(len(missing))]
-    return np.array(known + missing, np.int64), np.array(starts, bool)
-
-
-def _small_ranks(numbers: Sequence[float], values: Sequence[str], kind: ValueType) -> Ranks:
-    """Rank values that are one number as a float by their exact value."""
-    of_number: dict[float, set[str]] = {}
-    for number, value in zip(numbers, values, strict=True):
-        of_number.setdefault(number, set()).add(value)
-    return _ranks([v for alike in of_number.values() if len(alike) > 1 for v in alike], kind)
 
 
 def _ranks(values: Sequence[str], kind: ValueType) -> Ranks:

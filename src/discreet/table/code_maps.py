@@ -14,7 +14,6 @@ from discreet.table.classes import group_codes, pack_keys
 from discreet.table.coded_table import CodedTable, Column, exact_value
 from discreet.typing import AnyInts, Codes
 
-SMALL = 1 << 12  # texts: below, a Python dictionary costs less than one call of Polars
 AT_ONCE = 1 << 16  # rows, so that what is laid out for them stays in the cache
 
 Number = TypeVar("Number", bound=np.generic)
@@ -39,9 +38,6 @@ def code_of_value(published: Column, source: Column) -> NDArray[np.int64]:
 
 def code_of_text(dictionary: pl.Series, texts: pl.Series) -> NDArray[np.int64]:
     """Return the place of each text in a dictionary without duplicates, −1 where absent."""
-    if len(dictionary) + len(texts) <= SMALL:
-        code = {text: code for code, text in enumerate(dictionary.to_list())}
-        return np.array([code.get(text, -1) for text in texts.to_list()], np.int64)
     if dictionary.equals(texts, null_equal=True):  # the groups of two tables of a release
         return np.arange(len(texts))
     known = pl.DataFrame({"text": dictionary, "code": np.arange(len(dictionary))})

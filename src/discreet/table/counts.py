@@ -190,20 +190,8 @@ def count_values(classes: Classes, column: Column) -> ValueCounts:
         single = classes.size == 1
         if SINGLE * np.count_nonzero(single) > len(column.codes):
             return _count_besides(single, classes, column)
-    descents = np.count_nonzero(classes.class_of_row[1:] < classes.class_of_row[:-1])
-    if shape[0] * shape[1] <= SPARSE * len(column.codes) or FEWEST * descents < len(column.codes):
-        key, _ = pack_keys([classes.class_of_row, column.codes], shape, len(column.codes))
-        return _sum_keys(key, column.weights, shape, column.total)
-    pairs = group_codes(
-        [classes.class_of_row, column.codes],
-        [classes.count, column.cardinality],
-        len(column.codes),
-        column.weights,
-    )
-    of_class = classes.class_of_row[pairs.first_row]
-    value = column.codes[pairs.first_row]
-    start, order = order_by_class(of_class, value, classes.count, column.cardinality)
-    return ValueCounts(start, value[order], pairs.size[order], column.cardinality, column.total)
+    key, _ = pack_keys([classes.class_of_row, column.codes], shape, len(column.codes))
+    return _sum_keys(key, column.weights, shape, column.total)
 
 
 def _count_besides(single: NDArray[np.bool_], classes: Classes, column: Column) -> ValueCounts:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
-from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, order_by_class
+from discreet.table.counts import ClassCounts, RefinedCounts, sum_counts
 from discreet.table.graphs import greatest_flow
 from discreet.table.kernels.lists import distinct_values
 from discreet.table.persons import Persons
@@ -66,8 +66,9 @@ def count_persons(
         if basis is PersonBasis.MATCHED:
             touches = _matched(class_of_member[of_member], value, of_member, column.cardinality)
             of_member, value, weight = of_member[touches], value[touches], weight[touches]
-        values[column.name] = _summed(
-            class_of_member[of_member], value, weight, classes.count, column.cardinality
+        of_class = class_of_member[of_member].astype(np.int64)
+        values[column.name] = sum_counts(
+            of_class, value, weight, (classes.count, column.cardinality)
         )
     person = member % max(persons.count, 1)
     if basis is PersonBasis.MASS and len(distinct_values(person)) < len(person):
@@ -160,21 +161,3 @@ def _matched(
     one_each = np.ones(max(len(values), members), np.int64)
     flow = greatest_flow(one_each[: len(values)], one_each[:members], first, box.astype(np.int32))
     return np.flatnonzero(flow)
-
-
-def _summed(
-    of_class: NDArray[np.int32],
-    value: NDArray[np.int64],
-    weight: NDArray[np.int64],
-    classes: int,
-    cardinality: int,
-) -> ValueCounts:
-    """The weights of each value of each class, added up."""
-    key = of_class.astype(np.int64) * cardinality + value
-    entry, place = np.unique(key, return_inverse=True)
-    count = np.zeros(len(entry), np.int64)
-    np.add.at(count, place, weight)
-    class_of_entry = (entry // max(cardinality, 1)).astype(np.int32)
-    code = (entry % max(cardinality, 1)).astype(np.int32)
-    start, order = order_by_class(class_of_entry, code, classes, cardinality)
-    return ValueCounts(start, code[order], count[order], cardinality)

@@ -92,6 +92,7 @@ def _level(column: Column, grouping: LevelGrouping, total: int) -> Level:
     node_of_leaf = np.asarray(grouping.node_of_leaf, np.int64)
     labels = list(grouping.labels)
     loss = grouping.loss
+    # A missing value has a node of its own, unless the source or a star covers it.
     if column.has_null:
         null_node = grouping.null_node
         if null_node is None and len(labels) == 1 and labels[0] == SUPPRESSED:
@@ -101,11 +102,13 @@ def _level(column: Column, grouping: LevelGrouping, total: int) -> Level:
             labels.append(None)
             loss = None if loss is None else np.append(loss, 0.0)
         node_of_leaf = np.insert(node_of_leaf, values, null_node)
+    # Loss by leaves, unless the builder gives it; a star over everything loses all.
     leaves = np.bincount(node_of_leaf, minlength=len(labels)).astype(np.int64)
     if loss is None:
         loss = (leaves - 1) / max(total - 1, 1)
     if total and leaves.max() == total and labels[int(leaves.argmax())] == SUPPRESSED:
         loss = np.where(leaves == total, 1.0, loss)
+    # Leave out nodes that have no value of the table.
     used = np.zeros(len(labels), bool)
     used[node_of_leaf[: column.cardinality]] = True
     number = np.cumsum(used) - 1

@@ -83,6 +83,7 @@ def sort_dictionary(
     canonical = None
     if numbers is not None and not spec.role.unchanged:
         canonical = canonical_text(text, kind)
+    # Sort; raw values that read as the same get one code.
     order, starts = _order(text, numbers, canonical, kind)
     code_of_raw = np.empty(len(raw), np.int32)
     code_of_raw[order] = np.cumsum(starts) - 1
@@ -90,6 +91,7 @@ def sort_dictionary(
     if canonical is not None:
         canonical = canonical.gather(first)
     text = text.gather(first)
+    # The published text, and the typed values of a typed source.
     is_text = raw.dtype == pl.String
     if canonical is not None and is_text:
         # The spelling chosen among several could occur only in a suppressed row.
@@ -239,11 +241,13 @@ def _order(
 
     Spellings of one number are one value where their canonical texts are given.
     """
+    # Numbers that all differ as floats need no further keys.
     if numbers is not None:
         order = np.argsort(numbers, kind="stable")
         known = len(numbers) - int(np.isnan(numbers).sum())
         if known >= len(numbers) - 1 and (np.diff(numbers[order[:known]]) > 0).all():
             return order, np.ones(len(order), bool)
+    # Texts are sorted as such; numbers by exact value, then the shortest spelling first.
     if numbers is None:
         sorting = text.arg_sort(nulls_last=True)
         ordered = text.gather(sorting)

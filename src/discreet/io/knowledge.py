@@ -66,6 +66,7 @@ class KnowledgeSource(KnowledgeColumns):
 
 def read_knowledge(settings: KnowledgeSource, folder: Path) -> Knowledge:
     """Read a knowledge table; one InputError names all its problems."""
+    # Check that the table has the columns that the job names.
     source = Source.of_file(folder / settings.path, delimiter=settings.delimiter)
     place = f"Knowledge table {settings.path}"
     names = column_names(source)
@@ -82,6 +83,7 @@ def read_knowledge(settings: KnowledgeSource, folder: Path) -> Knowledge:
     if not term_columns:
         problems.append("no column is left for the terms")
     _demand(problems, place)
+    # Read these columns, and check labels and weights.
     specs = {name: ColumnSpec(Role.DROP) for name in names}
     specs |= {name: ColumnSpec(Role.INSENSITIVE, ValueType.TEXT) for name in wanted}
     if settings.weight:
@@ -93,6 +95,7 @@ def read_knowledge(settings: KnowledgeSource, folder: Path) -> Knowledge:
         problems.append(f"{labels.count(None)} of {table.rows} rows have no label")
     weights = _weights(table, settings, labels, problems) if settings.weight else None
     _demand(problems, place)
+    # Join the terms of each label.
     sets = _sets(table, settings, term_columns, labels)
     long = len(term_columns) == 1 and settings.separator is None
     doubled = [] if long else [name for name, times in Counter(labels).items() if times > 1]

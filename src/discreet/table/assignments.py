@@ -189,11 +189,13 @@ def possible_rows(
     ``supporting`` are the rows within the sets by primary values, where they are known. A world
     that is known is checked, and saves the search for one.
     """
+    # The edges: from the point of each primary value of a group to the rows within its sets.
     begin, row = supporting or supporting_rows(sets, codes, primary, limit)
     if row is None:
         return None
     start, _ = sets.of(primary)
     group_start = begin[start]
+    # Groups with more people than primary values have one more point for the others.
     further = size - np.diff(start)
     crowded = np.flatnonzero(further > 0)
     first, box, again = begin, row, np.zeros(0, np.int64)
@@ -201,6 +203,7 @@ def possible_rows(
         again, _ = entries_of(group_start, crowded)
         first = np.concatenate((begin, begin[-1] + np.cumsum(np.diff(group_start)[crowded])))
         box = np.concatenate((row, row[again]))
+    # Components of the residual graph of a world; the known one, or one that is searched.
     parts = None
     if (further >= 0).all() and size.sum() == count.sum():
         sent = flow_of_world(sets, codes, count, primary, size, world) if world else None
@@ -211,6 +214,7 @@ def possible_rows(
             parts = _searched(first, box, supply, count)
     if parts is None:
         return PossibleRows(np.zeros(sets.groups + 1, np.int64), row[:0], False)
+    # A row is possible for a point in the same component.
     part, part_of_box = parts
     possible = np.repeat(part, np.diff(first)) == part_of_box[box]
     if len(crowded):
@@ -421,6 +425,7 @@ def _supporting_rows(
     following = np.zeros(depth, np.int64)  # the entry to be tried next, by level
     end = np.zeros(depth, np.int64)
     edges, slot = 0, 0
+    # Depth first through the levels, for each known value of each group.
     for group in range(groups):
         for entry in range(start[known * groups + group], start[known * groups + group + 1]):
             level, following[0], end[0] = 0, entry, entry + 1
@@ -433,6 +438,7 @@ def _supporting_rows(
                     following[level] += 1
                     if candidate >= width[level]:
                         continue
+                    # A prefix is looked up in the table of its length, or searched among the keys.
                     if table_start[level] >= 0:
                         number = table[at + candidate]
                     else:
@@ -454,6 +460,7 @@ def _supporting_rows(
                 following[level], end[level] = start[which], start[which + 1]
             slot += 1
             begin[slot] = edges
+            # Too many edges: the others stay empty.
             if edges > limit:
                 for rest in range(slot, len(begin)):
                     begin[rest] = edges

@@ -45,6 +45,7 @@ def count_persons(
     classes: Classes, persons: Persons, sensitive: Sequence[Column], basis: PersonBasis
 ) -> ClassCounts:
     """Count the persons of every class, and their values on one basis."""
+    # A member is a person in a class.
     pair = classes.class_of_row.astype(np.int64) * persons.count + persons.number
     if basis is PersonBasis.PERSONS:
         class_of_pair = distinct_values(pair) // max(persons.count, 1)
@@ -53,6 +54,7 @@ def count_persons(
     class_of_member = (member // max(persons.count, 1)).astype(np.int32)
     size = np.bincount(class_of_member, minlength=classes.count).astype(np.int64)
     scale = _scale(rows) if basis is PersonBasis.MASS else 1
+    # Each value that a member has is a touch; its weight follows from the basis.
     values = {}
     for column in sensitive:
         touch, times = np.unique(
@@ -70,6 +72,7 @@ def count_persons(
         values[column.name] = sum_counts(
             of_class, value, weight, (classes.count, column.cardinality)
         )
+    # Where persons are in several classes, masses compare with the persons of the table.
     person = member % max(persons.count, 1)
     if basis is PersonBasis.MASS and len(distinct_values(person)) < len(person):
         one_class = Classes.of_numbers(np.zeros(len(persons.number), np.int32))

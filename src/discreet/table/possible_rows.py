@@ -61,6 +61,7 @@ def count_supported(sets: Sets, codes: Ints32, known: int) -> tuple[Ints32, int]
     """
     if not (len(codes) and sets.groups):
         return np.zeros((len(sets.of(known)[1]), codes.shape[1]), np.int32), 0
+    # One or two attributes get bits; the others are descended through, most values first.
     attributes = most_various_first(codes, known)
     width = codes.max(axis=0, initial=-1).astype(np.int64) + 1
     masked = _masked(sets, attributes[1:].tolist(), width)
@@ -69,6 +70,7 @@ def count_supported(sets: Sets, codes: Ints32, known: int) -> tuple[Ints32, int]
     others = attributes[~np.isin(attributes, masked)]
     order = np.lexsort(codes[:, others[::-1]].T)
     levels, prefix = prefix_levels(codes[order][:, others], width[others])
+    # A bit for each combination of their values, in as many words as needed.
     shape = [int(width[a]) for a in masked]
     combined = np.arange(math.prod(shape))
     word, bit = np.divmod(combined, BITS)
@@ -79,6 +81,7 @@ def count_supported(sets: Sets, codes: Ints32, known: int) -> tuple[Ints32, int]
     first = starts_of(np.array(shape))
     for start, value in zip(first, np.unravel_index(combined, shape), strict=False):
         np.bitwise_or.at(bits, (start + value, word), power)
+    # The combinations that occur beside each combination of the others.
     beside = np.zeros((int(prefix.max(initial=0)) + 1, words), np.int64)
     value = np.ravel_multi_index([codes[order, a] for a in masked], shape)
     np.bitwise_or.at(beside, (prefix, word[value]), power[value])
@@ -241,6 +244,7 @@ def restricted_rows(
 
     ``codes`` and ``count`` are of the signatures, ``size`` has the people of each group.
     """
+    # The points of the known world, and those of groups with further people.
     sent = flow_of_world(sets, codes, count, primary, size, world)
     if sent is None:
         return None
@@ -251,6 +255,7 @@ def restricted_rows(
     group = np.concatenate((np.repeat(every, np.diff(start)), crowded.astype(np.int32)))
     points = _Points(sets, primary, group, int(start[-1]))
     further = np.arange(points.values, len(group))
+    # Step 1: components by a few people of each box; boxes beside the main one are apart.
     part = _joined_boxes(points, codes, count, point, signature)
     if part is None:
         return None
@@ -259,6 +264,7 @@ def restricted_rows(
     by_people = np.argsort(np.bincount(part, count)[part], kind="stable")
     main[value[by_people]] = part[by_people]  # the last assignment remains
     apart = part != main[value]
+    # Step 2: list the edges that can lead between components, and join these.
     inner = np.zeros(len(group), np.bool_)
     inner[point[taken(apart, signature)]] = True
     inner[further] = True
@@ -276,6 +282,7 @@ def restricted_rows(
         part[signature[people]],
     )
     part = whole[part]
+    # Step 3: groups with an edge to another component are looked at again.
     leaves = np.repeat(point_part, np.diff(listed.first)) != part[listed.row]
     groups = np.unique(np.repeat(group[listed.point], np.diff(listed.first))[leaves])
     looked_at = np.zeros(sets.groups, np.bool_)

@@ -196,12 +196,14 @@ def query_errors(
     """
     if not original.rows:
         return None
+    # Three readers of each query: the original, the release and the unlinked baseline.
     rng = np.random.default_rng(seed)
     sides = sides_of(original, sets=release.answers_sets)
     truth = exact([*sides[0], *sides[1]], original.rows, weights)
     unlinked = Unlinked(sides, original.rows, weights)
     total = original.rows if weights is None else float(weights.sum())
     matching = None if persons is None else MatchingPersons(original, persons)
+    # Ask batch by batch, so that memory stays bounded.
     answers, of_persons = [], []
     for batch in workload.batches(original, rng, sets=release.answers_sets):
         answers.append(np.stack([reader.estimate(batch) for reader in (truth, release, unlinked)]))
@@ -209,6 +211,7 @@ def query_errors(
             of_persons.append(matching.count(batch))
     if not answers:
         return None
+    # Compare the answers, by rows and, where persons have several, by persons.
     actual, estimate, baseline = np.concatenate(answers, axis=1)
     actual = np.rint(actual) if weights is None else actual
     by_person = None

@@ -42,6 +42,7 @@ def one_row_each(
     assert person is not None
     identifiers = job.ledger_person if job.ledger is not None else ()
     names = list(specs)
+    # All rows of a person go to one worker; count them and what rules need to know.
     placed = together(frame, job, specs)
     counts, collapsible = counted_persons(placed, job, specs, missing)
     stated = OneRowEach(counts, job.person_rules, person.count)
@@ -49,6 +50,7 @@ def one_row_each(
         if counts.most > 1:
             raise InputError(f"{counts.sentence(person.place)} {ONE_ROW}")
         return None, specs, stated
+    # Check the rules, and derive the columns that the collapsed table has.
     facts, head = collapsible
     shared = frame.sparkSession.sparkContext.broadcast((job, dict(specs), missing))
     require_rules(job, head, facts)
@@ -70,6 +72,7 @@ def one_row_each(
                 cells.append(text.to_arrow().cast(pa.string()))
             yield pa.table(cells, [f"c{place}" for place in range(len(cells))])
 
+    # Write the collapsed rows of all workers as one table.
     kinds = [*schema.values(), *("string" for _ in identifiers)]
     listed = ", ".join(f"c{place} {kind}" for place, kind in enumerate(kinds))
     stream(placed, collapsed, listed).write.parquet(folder.as_uri())

@@ -102,6 +102,7 @@ def numbered_persons(
 
     The rows of the source are numbered as Spark numbers them: a partition, and a place in it.
     """
+    # All rows of a person go to one worker.
     folder.mkdir()
     placed = together(frame, job, specs)
     shared = frame.sparkSession.sparkContext.broadcast((job, dict(specs), missing))
@@ -117,12 +118,14 @@ def numbered_persons(
         if not held:
             return None
         job, specs, missing = shared.value
+        # Number the persons of the partition, and check that their rows agree.
         rows = pa.concat_tables(held).sort_by(ROW)
         table, persons, named = coded_persons(rows, job, specs, missing)
         assert job.person is not None
         agreement = Agreement.of([*table, *named.values()], job.person.column, persons)
         context: Any = TaskContext.get()
         numbers = persons.number + context.partitionId() * OF_PARTITION
+        # Write the rows with the numbers of their persons and of their places in the source.
         numbered = rows.append_column(PERSON_NUMBER, pa.array(numbers))
         numbered = numbered.append_column(SOURCE, rows.column(ROW))
         share = ingest([numbered], context.partitionId(), columns, folder)
@@ -137,6 +140,7 @@ def numbered_persons(
     if not results:
         raise InputError("The table has columns but no rows. Nothing can be published.")
     assert job.person is not None
+    # What only all partitions show: disagreeing persons, counts, the first row of each.
     require_agreement(job.person, Agreement.joined([agreement for *_, agreement in results]))
     counts = joined_counts([counts for _, counts, _, _ in results])
     sizes = (
@@ -189,6 +193,7 @@ def judge_kept(
 
     Persons who are unique by published cells are counted too.
     """
+    # The rows of persons, those with equal quasi-identifiers on one worker.
     ((name, entry),) = manifest.tables.items()
     paths = [Path(result.persons).as_uri() for result in results if result.persons is not None]
     columns = next(result.person_columns for result in results if result.persons is not None)
@@ -208,6 +213,7 @@ def judge_kept(
             return None
         manifest, totals = shared.value
         requirements = [promise.to_requirement() for promise in manifest.promises]
+        # Code the rows of this shard as a table with its classes.
         rows_here = pl.from_arrow(pa.concat_tables(held))
         assert isinstance(rows_here, pl.DataFrame)
         wanted = list(manifest.tables[name].columns)
@@ -217,10 +223,12 @@ def judge_kept(
         )
         domains, persons = domains_of({name: table}, manifest), rows_here[PERSON_NUMBER].to_numpy()
         of_class = table.classes.class_of_row
+        # Judge each requirement on the persons of the classes.
         verdicts = [
             judge_persons(requirement, of_class, persons, table.sensitive, domains)
             for requirement in requirements
         ]
+        # Count the pairs of a class and a person, and the persons who are unique.
         members = len(pl.DataFrame({"c": of_class, "p": persons}).unique())
         number = persons_in(persons)
         unique = count_unique(
@@ -229,11 +237,13 @@ def judge_kept(
         )  # fmt: skip
         return [bare_verdict(verdict) for verdict in verdicts], members, len(rows_here), unique
 
+    # Join the verdicts of all shards.
     judged = [shard for shard in each(frame, kernel) if shard is not None]
     promises = [
         joined_guarantee(promise.to_requirement(), [shard[0][place] for shard in judged], manifest)
         for place, promise in enumerate(manifest.promises)
     ]
+    # A person in two classes is counted twice among the members.
     problems = []
     if sum(members for _, members, _, _ in judged) != counted:
         problems.append("rows of some persons are in several groups")
@@ -247,6 +257,7 @@ def judge_kept(
         groups = rows_of_persons.groupBy(*keys).agg(least, most)
         return groups.where("least = most").select("least").distinct().count()
 
+    # Candidates among pairs of columns are counted again over all rows.
     counts = sum((unique for *_, unique in judged), UniqueCounts())
     pairs = counts.candidates() if counts.drawn else []
     recounted = {pair: unique_by(*quasi, *(place_of[c] for c in pair)) for pair in pairs}

@@ -155,10 +155,12 @@ def stage_part(
     ``row`` is the number of each row in the table. Where persons keep several rows, ``person`` is
     that of each, staged beside the table, and ``source`` its number in the source.
     """
+    # Form the tables; a part whose rows are all suppressed has none.
     task = replace(task, orders=task.rng if plan.fixed_order else secret_generator())
     kind = kind_of_outcome(outcome)
     suppressed = suppressed_rows(outcome)
     tables = kind.tables(task, outcome) if suppressed < task.table.rows else {}
+    # Write each table, and the persons of its rows.
     groups = 0
     persons: str | None = None
     named: tuple[str, ...] = ()
@@ -173,6 +175,7 @@ def stage_part(
             persons = str(folder / f"persons-{name}.parquet")
             _stage_persons(table, frame, person).write_parquet(persons)
             named = tuple(frame.columns)
+    # Write what a ledger records.
     record = None
     if plan.job.ledger is not None and tables:
         place = folder / f"record-{name}.arrow"

@@ -303,6 +303,7 @@ def dictionaries(
     """The table of dictionaries, an entry a value with its count, and the lookup of each column."""
     if not splits:
         raise InputError("The table has columns but no rows. Nothing can be published.")
+    # Sum the counts of each column over all splits, as far as they fit the driver.
     places = plain_names(specs)
     counted: dict[str, pl.DataFrame] = {}
     large = []
@@ -320,6 +321,7 @@ def dictionaries(
             "Give them the role 'insensitive' or 'drop', make them coarser, or raise "
             f"{COLLECTED} where the driver has the memory."
         )
+    # Sort each dictionary; the codes of splits are looked up in it.
     columns: dict[str, Column] = {}
     lookups: dict[str, Lookup] = {}
     for name, spec in specs.items():

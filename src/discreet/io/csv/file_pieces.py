@@ -48,6 +48,7 @@ class FaultyRecordError(Exception):
 
 def records(data: bytes, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
     """Yield where each record begins, and its cells; the data ends with a line feed."""
+    # A cell is text up to a mark, or quoted text with a mark behind it.
     delimiter, quote = re.escape(layout.delimiter), re.escape(layout.quote)
     pattern = rb"([^" + delimiter + rb"\n]*+)(" + delimiter + rb"|\n)"
     if quote:
@@ -55,6 +56,7 @@ def records(data: bytes, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
         pattern = rb"(?!" + quote + rb")" + pattern
         pattern += rb"|" + quoted + rb"(" + delimiter + rb"|\r?\n)"
     cell = re.compile(pattern)
+    # Take cells up to a line end, and check their number.
     place = 0
     while place < len(data):
         begin = place

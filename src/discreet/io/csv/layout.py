@@ -143,6 +143,7 @@ def _pattern(text: str) -> str:
 
 def open_layout(file: IO[bytes], source: Source) -> tuple[Layout, bytes, int]:
     """Return the layout of the header, the bytes read beyond it, and its number of lines."""
+    # A sample of whole lines shows the delimiter and the header.
     ahead = file.read(HEADER_BYTES)
     if not ahead.strip():
         raise InputError(f"{source.path}: the file is empty. Expected a header and rows.")
@@ -163,9 +164,11 @@ def open_layout(file: IO[bytes], source: Source) -> tuple[Layout, bytes, int]:
             f"{source.path}, line 1: the header cannot be read. Check its quotes, and that lines "
             "end with a line feed (or carriage return and line feed)."
         )
+    # Without a header, columns are numbered and no line is passed.
     quote = (source.quote or "").encode()
     if not source.header:
         return Layout(tuple(numbered_names(len(names))), delimiter.encode(), quote, False), ahead, 0
+    # The header ends with its last line; a cell may have several.
     place = 0
     for _ in range(lines):
         place = sample.find(b"\n", place) + 1 or len(sample)
@@ -173,6 +176,7 @@ def open_layout(file: IO[bytes], source: Source) -> tuple[Layout, bytes, int]:
         sample[:place].decode()
     except UnicodeDecodeError:
         raise wrong_encoding(source) from None
+    # Names that recur as cells are not repeated in a message.
     repeated = any(name in row for row, _ in islice(records, SAMPLE_RECORDS) for name in names)
     distinct = distinct_names(names, str(source.path), suspect=repeated)
     written = () if distinct == names else tuple(names)

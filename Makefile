@@ -33,11 +33,9 @@ test: $(VENV)/.tested
 	tests/install-servers
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-# The tests of one method, whose files have its name: make test-one METHOD=mondrian
+# The tests of one method, by what they import (tests/of_method.py): make test-one METHOD=mondrian
 test-one: $(VENV)/.tested
-	$(BIN)/python -m pytest -m "not data" \
-	  $(or $(shell find tests -name 'test_*_$(subst -,_,$(METHOD))*.py' -o \
-	    -name 'test_$(subst -,_,$(METHOD))*.py'),$(error No tests of METHOD=$(METHOD)))
+	$(BIN)/python -m tests.of_method $(METHOD)
 
 # New random examples for every property and oracle, where `make test` always draws the same ones.
 explore: $(VENV)/.tested

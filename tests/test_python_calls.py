@@ -78,7 +78,7 @@ def test_every_result_has_data_a_page_charts_and_html(tmp_path):
         page = result.save_page(tmp_path / f"{number}.html").read_text(encoding="utf-8")
         assert page.startswith("<!doctype html>")
         assert "<section" in result._repr_html_()
-        assert all("vega-lite" in chart.to_dict()["$schema"] for chart in result.charts().values())
+        assert all("vega-lite" in chart["$schema"] for chart in result.charts().values())
 
 
 def test_the_page_of_a_release_is_the_publisher_s(tmp_path):

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.addons.evidence.document import NOT_COMPUTED, TO_WRITE, Evidence
-from discreet.addons.evidence.pack import FRAMEWORKS
+from discreet.addons.evidence.make import FRAMEWORKS
 from discreet.attacks.base import Criterion
 from discreet.cli.app import app
 from discreet.io.signatures import create_keys, is_signed

@@ -1,4 +1,4 @@
-"""Counts of values by class: by addressing, merging, grouping or besides single rows."""
+"""Counts of values by class: by addressing, sorting, merging or besides single rows."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from discreet.table import possible_rows as module
 from discreet.table.assignments import (
     Sets,
     World,
@@ -13,10 +14,7 @@ from discreet.table.assignments import (
 )
 from discreet.table.classes import group_codes
 from discreet.table.kernels.lists import starts_of
-from discreet.table.worlds import restricted_rows as module
-from discreet.table.worlds import supported_values
-from discreet.table.worlds.restricted_rows import restricted_rows
-from discreet.table.worlds.supported_values import count_supported
+from discreet.table.possible_rows import count_supported, restricted_rows
 
 VALUES = 4, 5, 70  # of each attribute; the last needs two words
 
@@ -91,7 +89,7 @@ def test_supported_values_are_those_of_the_rows_within(
     sets, codes, *_ = a_release(seed)
     chosen = [a for a in range(len(VALUES)) if a != known]
     masked = tuple(chosen if attributes_with_bits == 2 else [chosen[seed % 2]])
-    monkeypatch.setattr(supported_values, "_masked", lambda *_: masked)
+    monkeypatch.setattr(module, "_masked", lambda *_: masked)
     kept, rows = count_supported(sets, codes, known)
     begin, row = supporting_rows(sets, codes, known, 10**6)
     assert rows == len(row)
@@ -102,7 +100,7 @@ def test_supported_values_are_those_of_the_rows_within(
             if len(mine)
             else (not counted.any())
         )
-    monkeypatch.setattr(supported_values, "WORDS", 1)
+    monkeypatch.setattr(module, "WORDS", 1)
     assert count_supported(sets, codes, known) is None
 
 
@@ -117,10 +115,10 @@ def test_nothing_is_supported_without_rows_or_groups():
 def test_those_attributes_get_bits_that_leave_least_to_be_tried():
     ten = 10 * np.arange(4 * 2 + 1)  # two groups whose sets have ten values each
     sets = Sets(ten, np.tile(np.arange(10, dtype=np.int32), 8), 2)
-    assert supported_values._masked(sets, [1, 2, 3], np.array([10, 80, 16, 6])) == (2, 3)
-    assert supported_values._masked(sets, [1, 2, 3], np.array([10, 60, 160, 160])) == (1,)
-    assert supported_values._masked(sets, [1], np.array([10, 60])) == (1,)
-    assert supported_values._masked(sets, [1], np.array([10, 600])) is None
+    assert module._masked(sets, [1, 2, 3], np.array([10, 80, 16, 6])) == (2, 3)
+    assert module._masked(sets, [1, 2, 3], np.array([10, 60, 160, 160])) == (1,)
+    assert module._masked(sets, [1], np.array([10, 60])) == (1,)
+    assert module._masked(sets, [1], np.array([10, 600])) is None
 
 
 @pytest.mark.parametrize("seed", range(10))

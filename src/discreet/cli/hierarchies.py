@@ -27,7 +27,7 @@ def show(
     """Print the levels of a column's hierarchy, with the number of rows in each node."""
     with guarded(as_json=json, debug=debug):
         from discreet.errors import InputError
-        from discreet.hierarchies.level_counts import count_levels
+        from discreet.hierarchies.hierarchy import count_levels
         from discreet.hierarchies.specs import Automatic
         from discreet.job.model import Job
         from discreet.pipeline.read import read_data

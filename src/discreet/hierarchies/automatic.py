@@ -24,10 +24,10 @@ from discreet.hierarchies.building import (
     assemble,
     closed_ranges,
     everything,
+    order_hierarchy,
     present,
 )
 from discreet.hierarchies.cells import set_cell
-from discreet.hierarchies.groups import order_hierarchy
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.intervals import exact, interval_grouping
 from discreet.hierarchies.masks import begins_alike, collisions, prefixes
@@ -208,8 +208,8 @@ def round_width(width: float) -> int | float:
     if width <= 0:
         return 1
     power = 10.0 ** floor(log10(width))
-    found = next((step * power for step in (1, 2, 5) if step * power >= width), 10 * power)
-    return _plain(found)
+    rounded = next((step * power for step in (1, 2, 5) if step * power >= width), 10 * power)
+    return _plain(rounded)
 
 
 def _plain(width: float) -> int | float:

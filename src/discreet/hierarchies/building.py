@@ -21,7 +21,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.hierarchies.cells import SUPPRESSED, range_cell
+from discreet.errors import HierarchyError
+from discreet.hierarchies.cells import SUPPRESSED, range_cell, set_cell
 from discreet.hierarchies.hierarchy import Hierarchy, Level, level_from_groups, require_nested
 from discreet.table.coded_table import Column
 from discreet.table.roles import Role, ValueType
@@ -91,6 +92,7 @@ def _level(column: Column, grouping: LevelGrouping, total: int) -> Level:
     node_of_leaf = np.asarray(grouping.node_of_leaf, np.int64)
     labels = list(grouping.labels)
     loss = grouping.loss
+    # A missing value has a node of its own, unless the source or a star covers it.
     if column.has_null:
         null_node = grouping.null_node
         if null_node is None and len(labels) == 1 and labels[0] == SUPPRESSED:
@@ -100,11 +102,13 @@ def _level(column: Column, grouping: LevelGrouping, total: int) -> Level:
             labels.append(None)
             loss = None if loss is None else np.append(loss, 0.0)
         node_of_leaf = np.insert(node_of_leaf, values, null_node)
+    # Loss by leaves, unless the builder gives it; a star over everything loses all.
     leaves = np.bincount(node_of_leaf, minlength=len(labels)).astype(np.int64)
     if loss is None:
         loss = (leaves - 1) / max(total - 1, 1)
     if total and leaves.max() == total and labels[int(leaves.argmax())] == SUPPRESSED:
         loss = np.where(leaves == total, 1.0, loss)
+    # Leave out nodes that have no value of the table.
     used = np.zeros(len(labels), bool)
     used[node_of_leaf[: column.cardinality]] = True
     number = np.cumsum(used) - 1
@@ -154,18 +158,18 @@ def match_leaves(column: Column, leaves: Sequence[str]) -> NDArray[np.int64]:
     """
     place = {leaf: position for position, leaf in enumerate(leaves)}
     values = column.text.head(present(column)).to_list()
-    found = np.fromiter((place.get(v, -1) for v in values), np.int64, len(values))
-    lost = np.flatnonzero(found < 0)
+    leaf_of_value = np.fromiter((place.get(v, -1) for v in values), np.int64, len(values))
+    lost = np.flatnonzero(leaf_of_value < 0)
     if not len(lost) or column.numbers is None or column.type is ValueType.DATE:
-        return found
+        return leaf_of_value
     of_number: dict[float, int] = {}
     for position, leaf in enumerate(leaves):
         number = _number(leaf)
         if number is not None:
             of_number[number] = -1 if number in of_number else position
     for value in lost:
-        found[value] = of_number.get(float(column.numbers[value]), -1)
-    return found
+        leaf_of_value[value] = of_number.get(float(column.numbers[value]), -1)
+    return leaf_of_value
 
 
 def _number(text: str) -> float | None:
@@ -192,3 +196,42 @@ def missing_problem(column: Column, place_of_value: NDArray[np.int64], what: str
     names = named(column, column.text.gather(lost[: NAMED_AT_MOST + 1]).to_list())
     verb = "has" if len(lost) == 1 else "have"
     return f"{len(lost)} of {present(column)} values {verb} no {what}{names}"
+
+
+def order_hierarchy(
+    column: Column, order: Sequence[str] | None, sizes: Sequence[int], *, star: bool
+) -> Hierarchy:
+    """Return a level for each number of neighbours joined, and a fully suppressed one if asked for.
+
+    ``low, middle, high, top`` becomes ``{low, middle}``, ``{high, top}``. An order that the job
+    gives may name values that the table lacks; they count as leaves. Without one, an ordered
+    column's values are in their own order and a group is a closed range.
+    """
+    place = "groups"
+    if order is None:
+        if column.numbers is None:
+            raise HierarchyError(
+                f"Hierarchy of '{column.name}' ({place}): the values of a {column.type.value} "
+                "column have no natural order. Give them in `order`, first to last."
+            )
+        positions = np.arange(present(column))
+        groupings = [closed_ranges(column, positions // size) for size in sizes]
+        top = [everything(len(positions))] if star else []
+        return assemble(column, [*groupings, *top], place)
+    position_of_value = match_leaves(column, order)
+    problem = missing_problem(column, position_of_value, "place in the order")
+    if problem:
+        raise HierarchyError(f"Hierarchy of '{column.name}' ({place}): {problem}. Add them.")
+    absent = np.setdiff1d(np.arange(len(order)), position_of_value)
+    position_of_leaf = np.concatenate((position_of_value, absent))
+    groupings = [_sets(order, position_of_leaf // size, size) for size in sizes]
+    top = [everything(len(position_of_leaf))] if star else []
+    return assemble(column, [*groupings, *top], place, further_leaves=len(absent))
+
+
+def _sets(
+    order: Sequence[str], node_of_leaf: np.typing.NDArray[np.int64], size: int
+) -> LevelGrouping:
+    members = [order[start : start + size] for start in range(0, len(order), size)]
+    labels = [group[0] if len(group) == 1 else set_cell(group) for group in members]
+    return LevelGrouping(node_of_leaf, labels)

@@ -74,9 +74,9 @@ def _quoted(member: str | None) -> str:
 
 def parse_cell(text: str) -> Range | ValueSet | str:
     """Read a cell: a range, a set, or the text itself (``*``, a value or a label)."""
-    found = _RANGE.fullmatch(text)
-    if found:
-        return Range(found[1], found[2], found[3] == "]")
+    range_ = _RANGE.fullmatch(text)
+    if range_:
+        return Range(range_[1], range_[2], range_[3] == "]")
     if len(text) >= 2 and text[0] == "{" and text[-1] == "}":
         members = _members(text[1:-1])
         if members is not None:
@@ -118,16 +118,16 @@ def _members(inside: str) -> tuple[str | None, ...] | None:
     members: list[str | None] = []
     position = 0
     while True:
-        found = _MEMBER.match(inside, position)
-        if found is None:
+        member = _MEMBER.match(inside, position)
+        if member is None:
             return None
-        quoted, bare, comma = found[1], found[2], found[3]
+        quoted, bare, comma = member[1], member[2], member[3]
         if quoted is None and not bare:
             return None
         members.append(bare if quoted is None else quoted.replace('""', '"') or None)
         if not comma:
             return tuple(members)
-        position = found.end()
+        position = member.end()
 
 
 def looks_like_notation(value: str) -> bool:

@@ -197,9 +197,9 @@ def cover(
     order = np.argsort(cell_of_run, kind="stable")
     low = np.concatenate((ranges.first, code, sets.first, ends[:, 0]))[order]
     high = np.concatenate((ranges.last, code + 1, sets.last, ends[:, 1]))[order]
-    some = low < high
+    filled = low < high
     read = np.zeros(len(cells), bool)
-    read[cell_of_run[order][some]] = True
+    read[cell_of_run[order][filled]] = True
     if not read.all():
         unknown = cells.gather(np.flatnonzero(~read)).to_list()
         raise InputError(_unknown_cells(original, unknown, len(cells)))
@@ -285,7 +285,7 @@ class CellReader:
         if isinstance(parsed, Range):  # ``ranges`` could not read it
             return []
         if isinstance(parsed, ValueSet):
-            values = [None if one is None else self.value(one) for one in parsed.members]
+            values = [None if member is None else self.value(member) for member in parsed.members]
             return merged([run for value in values for run in self._exact(value)])
         return self._exact(self.value(cell))
 
@@ -297,18 +297,18 @@ class CellReader:
         cells = pl.Series(cells, dtype=pl.String)
         read = range_cells(cells)
         labels = self._nodes_of_label
-        kept = np.ones(len(read.cell), bool)
+        readable = np.ones(len(read.cell), bool)
         if labels:
-            kept[:] = [cell not in labels for cell in cells.gather(read.cell).to_list()]
+            readable[:] = [cell not in labels for cell in cells.gather(read.cell).to_list()]
         low, high = self._numbers(read.low), self._numbers(read.high)
-        kept &= ~np.isnan(low) & ~np.isnan(high)
-        low, high = low[kept], high[kept]
+        readable &= ~np.isnan(low) & ~np.isnan(high)
+        low, high = low[readable], high[readable]
         known = self.known_numbers
-        closed = read.closed[kept]
+        closed = read.closed[readable]
         last = np.empty(len(high), np.int64)
         last[closed] = np.searchsorted(known, high[closed], "right")
         last[~closed] = np.searchsorted(known, high[~closed], "left")
-        return Ranges(read.cell[kept], low, high, np.searchsorted(known, low, "left"), last)
+        return Ranges(read.cell[readable], low, high, np.searchsorted(known, low, "left"), last)
 
     def digits(self, cells: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The cells of digits alone that are values of the original, and their codes.
@@ -353,11 +353,11 @@ class CellReader:
         numbers = self.original.numbers
         assert numbers is not None
         code = self._codes(ends)
-        found: NDArray[np.float64] = np.append(numbers, np.nan)[code]
+        end_numbers: NDArray[np.float64] = np.append(numbers, np.nan)[code]
         for place in np.flatnonzero(code < 0).tolist():
             number = self._number(ends[place])
-            found[place] = np.nan if number is None else number
-        return found
+            end_numbers[place] = np.nan if number is None else number
+        return end_numbers
 
     @cached_property
     def _escaped(self) -> bool:

@@ -88,12 +88,12 @@ class SplitColumn:
             return
         order = np.argsort(value, kind="stable")
         starts = np.flatnonzero(np.diff(value[order], prepend=-1))
-        for some in np.split(order, starts[1:]):
+        for same_value in np.split(order, starts[1:]):
             covers = self._coverage.covers(
                 np.arange(self._coverage.cells),
-                np.full(self._coverage.cells, value[some[0]]),
+                np.full(self._coverage.cells, value[same_value[0]]),
             )
-            yield from _filled(kind[some], group[covers[cell]])
+            yield from _filled(kind[same_value], group[covers[cell]])
 
     def bits(self, part: Part) -> tuple[AnyInts, Words] | None:
         """Return the place of each kind's value, and a bit for each group that covers the value.
@@ -172,10 +172,10 @@ def fitting_groups(
         return np.array([0, groups]), np.arange(groups, dtype=np.int32)
     if all(cell is not None for cell in sole):
         return _sole_groups([c for c in sole if c is not None], kinds, cells, coverages)
-    found = _fitting_pairs(coverages, kinds, cells)
-    if found is None:
+    pairs = _fitting_pairs(coverages, kinds, cells)
+    if pairs is None:
         return None
-    kind, group = found
+    kind, group = pairs
     start = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(kind, minlength=count), out=start[1:])
     order = stable_order(group, groups)
@@ -217,27 +217,31 @@ def _fitting_pairs(
     with the groups whose cells reach into it, as an index of boxes is built. Where a split no
     longer pays, all pairs of a part are compared, a bit for each.
     """
-    columns = [SplitColumn(*one) for one in zip(coverages, kinds, cells, strict=True)]
+    columns = [SplitColumn(*column) for column in zip(coverages, kinds, cells, strict=True)]
     rest: list[Part] = [(np.arange(len(kinds[0])), np.arange(len(cells[0])))]
-    found: list[Part] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    parts_found: list[Part] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
     pairs = work = 0
     while rest:
         part = rest.pop()
         area = len(part[0]) * len(part[1])
         if area > FEW:
-            best = min((c.best(part, n) for n, c in enumerate(columns)), key=lambda one: one.cost)
+            best = min(
+                (c.best(part, n) for n, c in enumerate(columns)), key=lambda column: column.cost
+            )
             if best.cost < WORTHWHILE * area:
                 rest += columns[best.column].parts(part, best.below)
                 continue
         work += area
         if work > WORK_LIMIT:
             return None
-        for some in _compared(columns, part):
-            pairs += len(some[0])
+        for compared in _compared(columns, part):
+            pairs += len(compared[0])
             if pairs > EDGE_LIMIT:
                 return None
-            found.append(some)
-    return np.concatenate([kind for kind, _ in found]), np.concatenate([g for _, g in found])
+            parts_found.append(compared)
+    return np.concatenate([kind for kind, _ in parts_found]), np.concatenate(
+        [g for _, g in parts_found]
+    )
 
 
 def _compared(columns: Sequence[SplitColumn], part: Part) -> Iterator[Part]:
@@ -245,9 +249,9 @@ def _compared(columns: Sequence[SplitColumn], part: Part) -> Iterator[Part]:
     for kind, group in product(_pieces(part[0], KINDS_AT_ONCE), _pieces(part[1], GROUPS_AT_ONCE)):
         fits = _all_groups(len(kind), len(group))
         for column in columns:
-            found = column.bits((kind, group))
-            if found is not None:
-                place, covering = found
+            column_bits = column.bits((kind, group))
+            if column_bits is not None:
+                place, covering = column_bits
                 fits &= covering[place]
         row, word = np.nonzero(fits)
         bits = np.unpackbits(fits[row, word][:, None].view(np.uint8), axis=1, bitorder="little")

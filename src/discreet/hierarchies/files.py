@@ -48,6 +48,7 @@ def read_hierarchy_file(
 
     ``place`` is the file's name in messages, as the job wrote it; else its own name.
     """
+    # Read the rows: leaf, level 1, …, top.
     place = place or path.name
     where = f"Hierarchy of '{column.name}' ({place})"
     text = _text(where, path)
@@ -57,12 +58,14 @@ def read_hierarchy_file(
         raise HierarchyError(f"{where}: not a valid CSV file. Check its quotes.") from None
     if not rows:
         raise HierarchyError(f"{where}: the file is empty. Add a row per value.")
+    # A file that was cut by a wrong delimiter has rows of one cell.
     width = max(len(row.cells) for row in rows)
     if width < 2:
         raise HierarchyError(
             f"{where}: line {rows[0].line} has one cell only. A row is a leaf, "
             "level 1, …, top, separated by a comma, a semicolon or a tab; or name its `delimiter`."
         )
+    # Match the values of the column with leaves, and collect all problems.
     even = [row for row in rows if len(row.cells) == len(rows[0].cells)]
     null_row, leaf_rows, doubled = _distinct_leaves(column, even)
     row_of_value = match_leaves(column, [row.cells[0] for row in leaf_rows])
@@ -149,14 +152,14 @@ def rows_of_published(
     A set or a closed range as the label of a node lists values of the source; it is written anew
     from the published leaves below the node.
     """
-    kept = [list(row) for row in rows if row[0] in shown]
-    for level in range(1, len(kept[0]) if kept else 0):
+    published = [list(row) for row in rows if row[0] in shown]
+    for level in range(1, len(published[0]) if published else 0):
         leaves: dict[str | None, list[str | None]] = {}
-        for row in kept:
+        for row in published:
             leaves.setdefault(row[level], []).append(row[0])
-        for row in kept:
+        for row in published:
             row[level] = _label_of(row[level], leaves[row[level]], ordered)
-    return kept
+    return published
 
 
 def _label_of(label: str | None, leaves: Sequence[str | None], ordered: bool) -> str | None:

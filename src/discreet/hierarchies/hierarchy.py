@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import HierarchyError
 from discreet.hierarchies.cells import SUPPRESSED
+from discreet.table.coded_table import Column
 from discreet.typing import Codes
 
 
@@ -129,7 +130,7 @@ def ambiguous_labels(hierarchy: Hierarchy) -> list[str]:
     ``*`` is ambiguous wherever it does not cover the whole domain.
     """
     seen: dict[str, tuple[int, int]] = {}
-    found: dict[str, None] = {}
+    ambiguous: dict[str, None] = {}
     for height, level in enumerate(hierarchy.levels):
         for node, label in enumerate(level.labels):
             if label is None:
@@ -137,10 +138,10 @@ def ambiguous_labels(hierarchy: Hierarchy) -> list[str]:
             below = seen.get(label)
             seen[label] = (height, node)
             if label == SUPPRESSED and level.leaves[node] < hierarchy.leaves:
-                found[label] = None
+                ambiguous[label] = None
             if below is not None and not _same_leaves(hierarchy, below, (height, node)):
-                found[label] = None
-    return list(found)
+                ambiguous[label] = None
+    return list(ambiguous)
 
 
 def _same_leaves(hierarchy: Hierarchy, lower: tuple[int, int], upper: tuple[int, int]) -> bool:
@@ -151,3 +152,25 @@ def _same_leaves(hierarchy: Hierarchy, lower: tuple[int, int], upper: tuple[int,
     return low_node == high_node and bool(
         hierarchy.levels[low].leaves[lower[1]] == hierarchy.levels[high].leaves[high_node]
     )
+
+
+@dataclass(frozen=True)
+class LevelCounts:
+    """The nodes of a level, those with most rows first, and the rows of each."""
+
+    labels: tuple[str | None, ...]  # None is a missing value
+    rows: tuple[int, ...]
+
+
+def count_levels(column: Column, hierarchy: Hierarchy) -> list[LevelCounts]:
+    """Count the rows of a column in each node, finest level first; nodes without rows are out."""
+    levels = []
+    for level in hierarchy.levels:
+        rows = np.bincount(level.node_of_leaf, column.counts, level.nodes).astype(np.int64)
+        order = [int(node) for node in np.argsort(-rows, kind="stable") if rows[node]]
+        levels.append(
+            LevelCounts(
+                tuple(level.labels[node] for node in order), tuple(int(rows[n]) for n in order)
+            )
+        )
+    return levels

@@ -42,16 +42,18 @@ def mask_groupings(column: Column, side: Side, character: str) -> list[LevelGrou
 def masked(text: pl.Series, keep: int, side: Side, mask: str) -> LevelGrouping:
     """Keep some characters of every value, counted from the side that is not masked."""
     value = pl.col("value")
-    kept = value.str.head(keep) if side == "right" else value.str.tail(keep)
+    shown = value.str.head(keep) if side == "right" else value.str.tail(keep)
     label = (
-        pl.concat_str(kept, pl.lit(mask)) if side == "right" else pl.concat_str(pl.lit(mask), kept)
+        pl.concat_str(shown, pl.lit(mask))
+        if side == "right"
+        else pl.concat_str(pl.lit(mask), shown)
     )
     exact = value.str.len_chars() < keep
     frame = pl.DataFrame({"value": text}).select(
         # A short value is a node of its own: the first letter keeps it apart from longer ones.
         key=pl.when(exact)
         .then(pl.concat_str(pl.lit("e"), value))
-        .otherwise(pl.concat_str(pl.lit("m"), kept)),
+        .otherwise(pl.concat_str(pl.lit("m"), shown)),
         label=pl.when(exact).then(value).otherwise(label),
     )
     return grouping_by_key(frame["key"], frame["label"])

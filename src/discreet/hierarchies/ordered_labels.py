@@ -38,8 +38,8 @@ def label_order(labels: Sequence[str]) -> list[str] | None:
         at = [place.get(label.strip().lower(), -1) for label in labels]
         if min(at) >= 0 and len(set(at)) == len(at):
             return [label for _, label in sorted(zip(at, labels, strict=True))]
-    found = [_ends(label) for label in labels]
-    ends = [end for end in found if end is not None]
+    brackets = [_ends(label) for label in labels]
+    ends = [end for end in brackets if end is not None]
     if len(ends) < len(labels) or len(set(ends)) < len(ends):
         return None
     ordered = sorted(zip(ends, labels, strict=True))
@@ -48,12 +48,12 @@ def label_order(labels: Sequence[str]) -> list[str] | None:
 
 def _ends(label: str) -> tuple[float, float] | None:
     """The place of a bracket on the line of numbers."""
-    found = BRACKET.match(label.strip())
-    if found is None:
+    bracket = BRACKET.match(label.strip())
+    if bracket is None:
         return None
-    if found["top"] is not None:
-        return float("-inf"), float(found["top"])
-    if found["low"] is not None:
-        low, high = float(found["low"]), float(found["high"])
+    if bracket["top"] is not None:
+        return float("-inf"), float(bracket["top"])
+    if bracket["low"] is not None:
+        low, high = float(bracket["low"]), float(bracket["high"])
         return (low, high) if low <= high else None
-    return float(found["bottom"] or found["from"]), float("inf")
+    return float(bracket["bottom"] or bracket["from"]), float("inf")

@@ -176,8 +176,8 @@ class _Word(HierarchySpec):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_word(cls, given: Any) -> Any:
-        return {} if isinstance(given, str) else given
+    def _from_word(cls, value: Any) -> Any:
+        return {} if isinstance(value, str) else value
 
     @model_serializer
     def _as_word(self) -> str:
@@ -218,19 +218,19 @@ class FileHierarchy(HierarchySpec):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_path(cls, given: Any) -> Any:
-        return {"path": str(given)} if isinstance(given, str | Path) else given
+    def _from_path(cls, value: Any) -> Any:
+        return {"path": str(value)} if isinstance(value, str | Path) else value
 
     def build(self, column: Column, folder: Path) -> Hierarchy:
-        found = read_hierarchy_file(column, folder / self.path, self.delimiter, place=self.path)
+        hierarchy = read_hierarchy_file(column, folder / self.path, self.delimiter, place=self.path)
         if self.levels is None:
-            return found
-        if len(self.levels) != found.height:
+            return hierarchy
+        if len(self.levels) != hierarchy.height:
             raise HierarchyError(
                 f"Hierarchy of '{column.name}' ({self.path}): {len(self.levels)} names of levels "
-                f"for {found.height} levels above the values. Name each one."
+                f"for {hierarchy.height} levels above the values. Name each one."
             )
-        return replace(found, level_names=self.levels)
+        return replace(hierarchy, level_names=self.levels)
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -249,9 +249,9 @@ class Intervals(HierarchySpec):
 
     @field_validator("intervals")
     @classmethod
-    def _widths_nest(cls, given: tuple[float | str, ...]) -> tuple[float | str, ...]:
-        _require_multiples(_without_star(given), "width")
-        return given
+    def _widths_nest(cls, widths: tuple[float | str, ...]) -> tuple[float | str, ...]:
+        _require_multiples(_without_star(widths), "width")
+        return widths
 
     def build(self, column: Column, folder: Path) -> Hierarchy:
         widths = [exact(width) for width in _without_star(self.intervals)]
@@ -278,22 +278,24 @@ class Dates(HierarchySpec):
 
     @field_validator("dates")
     @classmethod
-    def _finest_first(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        units = given[:-1] if given[-1] == "*" else given
+    def _finest_first(cls, dates: tuple[str, ...]) -> tuple[str, ...]:
+        units = dates[:-1] if dates[-1] == "*" else dates
         if "*" in units:
             raise ValueError('"*" must be the last entry')
         places = [_UNITS.index(unit) for unit in units]
         if any(low >= high for low, high in pairwise(places)):
             raise ValueError(f"units must go from fine to coarse: {', '.join(_UNITS)}")
-        return given
+        return dates
 
     def build(self, column: Column, folder: Path) -> Hierarchy:
         groupings = [
             everything(present(column)) if unit == "*" else calendar_grouping(column, unit)
             for unit in self.dates
         ]
-        found = assemble(column, groupings, "dates")
-        return replace(found, level_names=self.dates if found.height == len(self.dates) else ())
+        hierarchy = assemble(column, groupings, "dates")
+        return replace(
+            hierarchy, level_names=self.dates if hierarchy.height == len(self.dates) else ()
+        )
 
 
 class Groups(HierarchySpec):
@@ -304,21 +306,21 @@ class Groups(HierarchySpec):
 
     @field_validator("groups")
     @classmethod
-    def _sizes_nest(cls, given: tuple[int | str, ...]) -> tuple[int | str, ...]:
-        _require_multiples(_without_star(given), "size")
-        return given
+    def _sizes_nest(cls, sizes: tuple[int | str, ...]) -> tuple[int | str, ...]:
+        _require_multiples(_without_star(sizes), "size")
+        return sizes
 
     @field_validator("order")
     @classmethod
-    def _no_value_twice(cls, given: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        doubled = [value for value, times in Counter(given).items() if times > 1]
+    def _no_value_twice(cls, order: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        doubled = [value for value, times in Counter(order).items() if times > 1]
         if doubled:
             raise ValueError(f"values occur twice: {', '.join(doubled)}")
-        return given
+        return order
 
     def build(self, column: Column, folder: Path) -> Hierarchy:
         sizes = [int(size) for size in _without_star(self.groups)]
-        from discreet.hierarchies.groups import order_hierarchy
+        from discreet.hierarchies.building import order_hierarchy
 
         return order_hierarchy(column, self.order, sizes, star=self.groups[-1] == "*")
 
@@ -330,11 +332,11 @@ class Tree(HierarchySpec):
 
     @field_validator("tree")
     @classmethod
-    def _no_label_twice(cls, given: dict[str, Branch]) -> dict[str, Branch]:
-        problems = tree_problems(given)
+    def _no_label_twice(cls, tree: dict[str, Branch]) -> dict[str, Branch]:
+        problems = tree_problems(tree)
         if problems:
             raise ValueError("; ".join(problems))
-        return given
+        return tree
 
     def build(self, column: Column, folder: Path) -> Hierarchy:
         return tree_hierarchy(column, self.tree)
@@ -385,8 +387,8 @@ class Standard(HierarchySpec):
         return code_hierarchy(column, self.standard, self.keep)
 
 
-def _without_star(given: tuple[float | str, ...]) -> list[int | float]:
-    numbers = given[:-1] if given[-1] == "*" else given
+def _without_star(entries: tuple[float | str, ...]) -> list[int | float]:
+    numbers = entries[:-1] if entries[-1] == "*" else entries
     if any(isinstance(number, str) for number in numbers):
         raise ValueError('"*" must be the last entry')
     return [number for number in numbers if not isinstance(number, str)]
@@ -416,15 +418,15 @@ _KEYS: dict[str, type[HierarchySpec]] = {
 }
 
 
-def _kind(given: Any) -> str | None:
+def _kind(value: Any) -> str | None:
     """The kind that a value of the job means, so that errors name that kind only."""
-    if isinstance(given, HierarchySpec):
-        return type(given).__name__
-    if isinstance(given, str | Path):
+    if isinstance(value, HierarchySpec):
+        return type(value).__name__
+    if isinstance(value, str | Path):
         words = {word: kind.__name__ for kind, word in _WORDS.items()}
-        return words.get(str(given), FileHierarchy.__name__)
-    if isinstance(given, Mapping):
-        kinds = [kind.__name__ for key, kind in _KEYS.items() if key in given]
+        return words.get(str(value), FileHierarchy.__name__)
+    if isinstance(value, Mapping):
+        kinds = [kind.__name__ for key, kind in _KEYS.items() if key in value]
         return kinds[0] if kinds else None
     return None
 

@@ -51,13 +51,13 @@ def parquet_rows(path: Path) -> int | None:
     """
     pa = require_pyarrow()
     try:
-        found = pa.parquet.read_metadata(path)
+        footer = pa.parquet.read_metadata(path)
     except (pa.ArrowException, OSError):
         raise InputError(f"{path}: not a valid Parquet file.") from None
-    groups = [found.row_group(number) for number in range(found.num_row_groups)]
+    groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
     sound = (
-        found.metadata is None
-        and str(found.created_by).startswith(WRITER)
+        footer.metadata is None
+        and str(footer.created_by).startswith(WRITER)
         and all(group.num_rows == PARQUET_ROWS for group in groups[:-1])
         and all(0 < group.num_rows <= PARQUET_ROWS for group in groups)
         and all(
@@ -66,7 +66,7 @@ def parquet_rows(path: Path) -> int | None:
             for number in range(group.num_columns)
         )
     )
-    return found.num_rows if sound else None
+    return footer.num_rows if sound else None
 
 
 def is_of_other_library(path: Path) -> bool:
@@ -85,8 +85,8 @@ def is_canonical_parquet(path: Path, dense_bytes: int) -> bool | None:
     if is_of_other_library(path) or dense_bytes > DENSE_BYTES:
         return None
     file = pa.parquet.ParquetFile(path)
-    with open_regular(path) as found:
-        sink = _Compared(found)
+    with open_regular(path) as stored:
+        sink = _Compared(stored)
         schema = file.schema_arrow
         try:
             with pa.parquet.ParquetWriter(
@@ -96,7 +96,7 @@ def is_canonical_parquet(path: Path, dense_bytes: int) -> bool | None:
                     writer.write_table(file.read_row_group(number))
         except _DifferentError:
             pass  # the writer writes more when it closes
-        return not sink.different and not found.read(1)
+        return not sink.different and not stored.read(1)
 
 
 class _DifferentError(Exception):

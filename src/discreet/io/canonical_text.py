@@ -71,6 +71,6 @@ def _digits(cell: str, short: str) -> str:
     if number == Decimal(short):
         return short
     sign, digits, exponent = number.as_tuple()
-    kept = "".join(map(str, digits)).rstrip("0")
-    shift = int(exponent) + len(digits) - len(kept)
-    return str(Decimal((sign, tuple(map(int, kept)), shift)))
+    significant = "".join(map(str, digits)).rstrip("0")
+    shift = int(exponent) + len(digits) - len(significant)
+    return str(Decimal((sign, tuple(map(int, significant)), shift)))

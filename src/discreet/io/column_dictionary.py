@@ -27,7 +27,6 @@ NOUN = {
     ValueType.DATE: "dates",
 }
 NAMED_AT_MOST = 5
-SMALL = 1 << 12  # values
 RECODED_AT_ONCE = 1 << 16
 _TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
@@ -84,6 +83,7 @@ def sort_dictionary(
     canonical = None
     if numbers is not None and not spec.role.unchanged:
         canonical = canonical_text(text, kind)
+    # Sort; raw values that read as the same get one code.
     order, starts = _order(text, numbers, canonical, kind)
     code_of_raw = np.empty(len(raw), np.int32)
     code_of_raw[order] = np.cumsum(starts) - 1
@@ -91,6 +91,7 @@ def sort_dictionary(
     if canonical is not None:
         canonical = canonical.gather(first)
     text = text.gather(first)
+    # The published text, and the typed values of a typed source.
     is_text = raw.dtype == pl.String
     if canonical is not None and is_text:
         # The spelling chosen among several could occur only in a suppressed row.
@@ -126,8 +127,8 @@ def render(values: pl.Series, kind: ValueType = ValueType.TEXT) -> pl.Series:
     if isinstance(dtype, pl.Datetime) and _all_midnight(values):
         return values.dt.date().cast(pl.String)
     if not is_cell_type(dtype):
-        own = getattr(dtype, "ext_name", None)  # of a type that only another library knows
-        raise no_cells(values.name, own() if callable(own) else type(dtype).__name__)
+        name = getattr(dtype, "ext_name", None)  # of a type that only another library knows
+        raise no_cells(values.name, name() if callable(name) else type(dtype).__name__)
     return values.cast(pl.String)
 
 
@@ -196,9 +197,9 @@ def _not_values(
     """Return the error of values that are not of their column's type."""
     named = ""
     if spec.role is Role.QUASI_IDENTIFIER:
-        found = [repr(value) for value in text.filter(bad).head(NAMED_AT_MOST)]
+        examples = [repr(value) for value in text.filter(bad).head(NAMED_AT_MOST)]
         more = ", …" if bad.sum() > NAMED_AT_MOST else ""
-        named = f": {', '.join(found)}{more}"
+        named = f": {', '.join(examples)}{more}"
     count = "1 value is" if bad.sum() == 1 else f"{bad.sum()} values are"
     noun, also = NOUN[kind], ""
     if kind is ValueType.DATE:
@@ -240,13 +241,13 @@ def _order(
 
     Spellings of one number are one value where their canonical texts are given.
     """
-    if len(text) <= SMALL:
-        return _small_order(text, numbers, canonical, kind)
+    # Numbers that all differ as floats need no further keys.
     if numbers is not None:
         order = np.argsort(numbers, kind="stable")
         known = len(numbers) - int(np.isnan(numbers).sum())
         if known >= len(numbers) - 1 and (np.diff(numbers[order[:known]]) > 0).all():
             return order, np.ones(len(order), bool)
+    # Texts are sorted as such; numbers by exact value, then the shortest spelling first.
     if numbers is None:
         sorting = text.arg_sort(nulls_last=True)
         ordered = text.gather(sorting)
@@ -268,41 +269,9 @@ def _order(
         changes = [sorted_[name].ne_missing(sorted_[name].shift(1)) for name in ("number", "value")]
         starts = changes[0] | changes[1]
     order = sorting.to_numpy().astype(np.int64)
-    found = starts.to_numpy().copy()
-    found[:1] = True
-    return order, found
-
-
-def _small_order(
-    text: pl.Series,
-    numbers: NDArray[np.float64] | None,
-    canonical: pl.Series | None,
-    kind: ValueType,
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The same for few values, for which Python costs less than one call of Polars."""
-    texts = text.to_list()
-    values = texts if canonical is None else canonical.to_list()
-    known = [place for place, one in enumerate(texts) if one is not None]
-    if numbers is None:
-        known.sort(key=texts.__getitem__)
-        same: Sequence[object] = texts
-    else:
-        floats = numbers.tolist()
-        rank = _small_ranks([floats[p] for p in known], [values[p] for p in known], kind)
-        known.sort(key=lambda p: (floats[p], rank.get(values[p], 0), len(texts[p]), texts[p]))
-        same = list(zip(floats, values, strict=True))
-    missing = [place for place, one in enumerate(texts) if one is None]
-    starts = [i == 0 or same[known[i]] != same[known[i - 1]] for i in range(len(known))]
-    starts += [i == 0 for i in range(len(missing))]
-    return np.array(known + missing, np.int64), np.array(starts, bool)
-
-
-def _small_ranks(numbers: Sequence[float], values: Sequence[str], kind: ValueType) -> Ranks:
-    """Rank values that are one number as a float by their exact value."""
-    of_number: dict[float, set[str]] = {}
-    for number, value in zip(numbers, values, strict=True):
-        of_number.setdefault(number, set()).add(value)
-    return _ranks([v for alike in of_number.values() if len(alike) > 1 for v in alike], kind)
+    is_start = starts.to_numpy().copy()
+    is_start[:1] = True
+    return order, is_start
 
 
 def _ranks(values: Sequence[str], kind: ValueType) -> Ranks:

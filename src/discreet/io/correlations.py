@@ -49,8 +49,8 @@ def read_correlation(path: Path, unstated: Unstated) -> Correlation:
     if problems:
         listed = "".join(f"\n  - {problem}" for problem in problems)
         raise InputError(f"Correlation table {path}: {len(problems)} problems{listed}")
-    kept = ((old, new, chance) for _, old, new, chance in rows if chance is not None)
-    return Correlation.of(kept, unstated)
+    stated = ((old, new, chance) for _, old, new, chance in rows if chance is not None)
+    return Correlation.of(stated, unstated)
 
 
 def write_correlation(path: Path, rows: list[tuple[str | None, str | None, float]]) -> None:
@@ -95,7 +95,7 @@ def _values(source: Source, person: str, attribute: str) -> dict[str, str | None
     table = read_table(source, wanted)
     people, values = table[person].text.to_list(), table[attribute].text.to_list()
     return {
-        people[one]: values[value]
-        for one, value in zip(table[person].codes, table[attribute].codes, strict=True)
-        if people[one] is not None
+        people[code]: values[value]
+        for code, value in zip(table[person].codes, table[attribute].codes, strict=True)
+        if people[code] is not None
     }

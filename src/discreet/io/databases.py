@@ -201,8 +201,8 @@ def database_error(name: str, error: Exception, what: str = "") -> DatabaseError
     elif code:
         reason = CONDITIONS.get(code) or CONDITIONS.get(code[:2]) or "the server refused it"
     else:
-        said = str(error)
-        reason = next((ours for part, ours in REFUSALS.items() if part in said), "it failed")
+        message = str(error)
+        reason = next((ours for part, ours in REFUSALS.items() if part in message), "it failed")
         code = type(error).__name__
     where = f" ({what})" if what else ""
     return DatabaseError(f"Database '{name}'{where}: {reason} ({code}).", code, reason)

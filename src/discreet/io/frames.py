@@ -52,8 +52,8 @@ def plain_frame(frame: Any) -> Any:
     """
     require_unforked()
     frame = unwrapped_frame(frame)
-    own = (pl.DataFrame, pl.LazyFrame)
-    if isinstance(frame, own) or is_spark_frame(frame):
+    polars_frames = (pl.DataFrame, pl.LazyFrame)
+    if isinstance(frame, polars_frames) or is_spark_frame(frame):
         return frame
     if _is_of(frame, "pyarrow", "Table") or _is_of(frame, "pandas", "DataFrame"):
         return _with_distinct_names(frame)
@@ -203,9 +203,9 @@ def _require_pandas_cells(name: str, dtype: Any) -> None:
 
 def _arrow_type(series: Any) -> Any:
     """Return the Arrow type of a pandas column, where it may be one that Polars cannot read."""
-    own = getattr(series.dtype, "pyarrow_dtype", None)
-    if own is not None:
-        return own
+    arrow_type = getattr(series.dtype, "pyarrow_dtype", None)
+    if arrow_type is not None:
+        return arrow_type
     first = (
         series.first_valid_index() if series.dtype == object and series.index.is_unique else None
     )
@@ -243,9 +243,9 @@ def factorize(series: pl.Series) -> tuple[pl.Series, Codes]:
     """The distinct values that occur, a null among them, and the number of each row's value."""
     dtype = series.dtype
     if dtype.is_integer() or dtype in (pl.Date, pl.Boolean):
-        found = _factorize_narrow(series)
-        if found is not None:
-            return found
+        narrow = _factorize_narrow(series)
+        if narrow is not None:
+            return narrow
     if dtype == pl.String:
         private = pl.Categorical(pl.Categories.random())
         return _of_categories(series.cast(private))

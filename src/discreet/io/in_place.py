@@ -79,14 +79,14 @@ class Place(ABC):
 
     def count(self, columns: Sequence[str], person: Sequence[str] = ()) -> CountedRows:
         """Count the rows of each combination of cells, and of each person if some are named."""
-        found = self.counted(columns, person)
-        if not found.height:
+        counts = self.counted(columns, person)
+        if not counts.height:
             raise InputError(f"{self.name}: the table has columns but no rows.")
-        times = found.get_column(COUNT).cast(pl.Int64).to_numpy()
+        times = counts.get_column(COUNT).cast(pl.Int64).to_numpy()
         numbers = None
         if person:
-            numbers = found.get_column(NUMBER).cast(pl.Int64).fill_null(-1).to_numpy()
-        return CountedRows(found.select(list(columns)), times, numbers)
+            numbers = counts.get_column(NUMBER).cast(pl.Int64).fill_null(-1).to_numpy()
+        return CountedRows(counts.select(list(columns)), times, numbers)
 
 
 def is_url(data: Any) -> bool:
@@ -144,8 +144,8 @@ def numbered_persons(number: NDArray[np.int64]) -> Persons:
     unnamed = number < 0
     number = number.copy()
     number[unnamed] = number.max(initial=-1) + 1 + np.arange(int(unnamed.sum()))
-    found, number = np.unique(number, return_inverse=True)
-    return Persons(number.astype(np.int64), len(found), int(unnamed.sum()))
+    distinct, number = np.unique(number, return_inverse=True)
+    return Persons(number.astype(np.int64), len(distinct), int(unnamed.sum()))
 
 
 # Types of PostgreSQL whose values are compared as they are read: truth values, integers, floats,
@@ -178,7 +178,7 @@ def count_statement(select: str, cells: Sequence[str], keys: Sequence[str], pers
     if person:
         rank = f"DENSE_RANK() OVER (ORDER BY {person})"
         source = f"(SELECT *, {rank} AS {NUMBER} FROM {source}) AS numbered"
-        absent = " OR ".join(f"({one}) IS NULL" for one in person.split(",\n"))
+        absent = " OR ".join(f"({expression}) IS NULL" for expression in person.split(",\n"))
         number = f"CASE WHEN {absent} THEN NULL ELSE {NUMBER} END"
         shown.append(f"{number} AS {NUMBER}")
         keys.append(number)
@@ -223,8 +223,10 @@ class DatabasePlace(Place):
         with self._database() as database:
             _, rows = fetch(database, statement)
         shown = [*columns, *([NUMBER] if person else []), COUNT]
-        found: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(shown)
-        return pl.DataFrame([column_of_cells(n, c) for n, c in zip(shown, found, strict=True)])
+        cells_by_column: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(shown)
+        return pl.DataFrame(
+            [column_of_cells(n, c) for n, c in zip(shown, cells_by_column, strict=True)]
+        )
 
     @contextmanager
     def _database(self) -> Iterator[Database]:
@@ -275,7 +277,7 @@ class RelationPlace(Place):
         select = with_names(f"SELECT * FROM {view}", names)
         statement = count_statement(select, cells, cells, ",\n".join(ranked))
         try:
-            found = pl.DataFrame(self.relation.query(view, statement))
+            counts = pl.DataFrame(self.relation.query(view, statement))
         except Exception as error:
             if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb"):
                 raise
@@ -283,7 +285,7 @@ class RelationPlace(Place):
                 f"{self.name}: the rows cannot be counted ({type(error).__name__})."
             ) from None
         shown = [*columns, *([NUMBER] if person else []), COUNT]
-        return found.rename(dict(zip(found.columns, shown, strict=True)))
+        return counts.rename(dict(zip(counts.columns, shown, strict=True)))
 
 
 def _duckdb_cell(name: str, kind: str) -> str:
@@ -375,5 +377,5 @@ class IbisPlace(Place):
             table = table.mutate(**{f"discreet_bytes_{number}": table[name].cast("binary")})
             keys.append(f"discreet_bytes_{number}")
         grouped = table.group_by(keys).aggregate(**{COUNT: table.count()})
-        found: pl.DataFrame = grouped.drop(*keys[len(keys) - len(by_bytes) :]).to_polars()
-        return found
+        counts: pl.DataFrame = grouped.drop(*keys[len(keys) - len(by_bytes) :]).to_polars()
+        return counts

@@ -64,13 +64,14 @@ class KnowledgeSource(KnowledgeColumns):
         return KnowledgeColumns.model_validate(self.model_dump(exclude={"path", "delimiter"}))
 
 
-def read_knowledge(given: KnowledgeSource, folder: Path) -> Knowledge:
+def read_knowledge(settings: KnowledgeSource, folder: Path) -> Knowledge:
     """Read a knowledge table; one InputError names all its problems."""
-    source = Source.of_file(folder / given.path, delimiter=given.delimiter)
-    place = f"Knowledge table {given.path}"
+    # Check that the table has the columns that the job names.
+    source = Source.of_file(folder / settings.path, delimiter=settings.delimiter)
+    place = f"Knowledge table {settings.path}"
     names = column_names(source)
-    term_columns = _term_columns(given, names)
-    wanted = [given.label, *term_columns, *([given.weight] if given.weight else [])]
+    term_columns = _term_columns(settings, names)
+    wanted = [settings.label, *term_columns, *([settings.weight] if settings.weight else [])]
     lacking = [name for name in wanted if name not in names]
     suspect = bool(lacking) and suspect_names(source)
     problems = [
@@ -82,19 +83,21 @@ def read_knowledge(given: KnowledgeSource, folder: Path) -> Knowledge:
     if not term_columns:
         problems.append("no column is left for the terms")
     _demand(problems, place)
+    # Read these columns, and check labels and weights.
     specs = {name: ColumnSpec(Role.DROP) for name in names}
     specs |= {name: ColumnSpec(Role.INSENSITIVE, ValueType.TEXT) for name in wanted}
-    if given.weight:
-        specs[given.weight] = ColumnSpec(Role.INSENSITIVE, ValueType.NUMBER)
+    if settings.weight:
+        specs[settings.weight] = ColumnSpec(Role.INSENSITIVE, ValueType.NUMBER)
     with unpacking_at_most(MOST_BYTES):
         table = read_table(source, specs)
-    labels = _cells(table[given.label])
+    labels = _cells(table[settings.label])
     if None in labels:
         problems.append(f"{labels.count(None)} of {table.rows} rows have no label")
-    weights = _weights(table, given, labels, problems) if given.weight else None
+    weights = _weights(table, settings, labels, problems) if settings.weight else None
     _demand(problems, place)
-    sets = _sets(table, given, term_columns, labels)
-    long = len(term_columns) == 1 and given.separator is None
+    # Join the terms of each label.
+    sets = _sets(table, settings, term_columns, labels)
+    long = len(term_columns) == 1 and settings.separator is None
     doubled = [] if long else [name for name, times in Counter(labels).items() if times > 1]
     if not any(terms for _, terms in sets):
         _demand(["no label has a term"], place)
@@ -107,10 +110,10 @@ def _demand(problems: list[str], place: str) -> None:
         raise InputError(f"{place}: {listed}\nCorrect the table, or `knowledge:` in the job.")
 
 
-def _term_columns(given: KnowledgeColumns, names: tuple[str, ...]) -> list[str]:
-    if given.term == ALL_OTHERS:
-        return [name for name in names if name not in (given.label, given.weight)]
-    return [given.term] if isinstance(given.term, str) else list(given.term)
+def _term_columns(settings: KnowledgeColumns, names: tuple[str, ...]) -> list[str]:
+    if settings.term == ALL_OTHERS:
+        return [name for name in names if name not in (settings.label, settings.weight)]
+    return [settings.term] if isinstance(settings.term, str) else list(settings.term)
 
 
 def _cells(column: Column) -> list[str | None]:
@@ -119,25 +122,29 @@ def _cells(column: Column) -> list[str | None]:
 
 
 def _sets(
-    table: CodedTable, given: KnowledgeColumns, columns: list[str], labels: list[str | None]
+    table: CodedTable, settings: KnowledgeColumns, columns: list[str], labels: list[str | None]
 ) -> list[tuple[str, list[str]]]:
     """The label and the terms of every row."""
     sets: list[tuple[str, list[str]]] = [(label or "", []) for label in labels]
     for name in columns:
         for (_, terms), cell in zip(sets, _cells(table[name]), strict=True):
             parts = (
-                [] if cell is None else cell.split(given.separator) if given.separator else [cell]
+                []
+                if cell is None
+                else cell.split(settings.separator)
+                if settings.separator
+                else [cell]
             )
             terms += [part.strip() for part in parts if part.strip()]
     return sets
 
 
 def _weights(
-    table: CodedTable, given: KnowledgeColumns, labels: list[str | None], problems: list[str]
+    table: CodedTable, settings: KnowledgeColumns, labels: list[str | None], problems: list[str]
 ) -> dict[str, float]:
     """The weight of every label, which must be the same on all its lines."""
-    assert given.weight is not None
-    column = table[given.weight]
+    assert settings.weight is not None
+    column = table[settings.weight]
     numbers: Any = column.numbers
     weights: dict[str, float] = {}
     changed: set[str] = set()
@@ -149,10 +156,12 @@ def _weights(
         elif label is not None and weights.setdefault(label, weight) != weight:
             changed.add(label)
     if bad:
-        problems.append(f"column '{given.weight}': {bad} of {table.rows} weights are not above 0")
+        problems.append(
+            f"column '{settings.weight}': {bad} of {table.rows} weights are not above 0"
+        )
     if changed:
         problems.append(
-            f"column '{given.weight}': {len(changed)} labels have several weights, such as "
+            f"column '{settings.weight}': {len(changed)} labels have several weights, such as "
             f"{min(changed)!r}"
         )
     return weights

@@ -219,14 +219,17 @@ class Source(Validated):
         return self
 
     @classmethod
-    def of_file(cls, path: Path, **given: Any) -> Source:
+    def of_file(cls, path: Path, **options: Any) -> Source:
         """Return the source of a table in the file that a call names."""
         if path == NO_PATH:
             raise InputError(f"{path}: is a folder. Name one file in it.")
         try:
-            return cls.model_validate({"path": path, **given}).placed(Path())
+            return cls.model_validate({"path": path, **options}).placed(Path())
         except ValidationError as error:
-            wrong = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
+            wrong = [
+                f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+                for problem in error.errors()
+            ]
             known = ", ".join(OPTIONS)
             raise InputError(
                 f"{path}: how to read it is not clear: {'; '.join(wrong)}. Options: {known}."
@@ -258,11 +261,11 @@ class Source(Validated):
         endings = [ending.lower() for ending in self.path.suffixes]
         if endings and endings[-1] in COMPRESSED:
             endings.pop()
-        found = FORMAT_OF_ENDING.get(endings[-1]) if endings else None
-        if found is None and self.path.is_dir():
+        format_ = FORMAT_OF_ENDING.get(endings[-1]) if endings else None
+        if format_ is None and self.path.is_dir():
             held = {path.suffix for path in self.path.rglob("*") if path.is_file()}
-            found = "parquet" if ".parquet" in held else "arrow" if ".arrow" in held else None
-        if found is None:
+            format_ = "parquet" if ".parquet" in held else "arrow" if ".arrow" in held else None
+        if format_ is None:
             if not self.is_pattern:
                 self.require_file()
                 _refuse_database(self.path)
@@ -272,7 +275,7 @@ class Source(Validated):
                 f"{self.path}: the format does not follow from the file name. Known endings: "
                 f"{known} (text also with .gz or .zst). Set `format:` to {formats} or ods."
             )
-        return found
+        return format_
 
     @property
     def is_pattern(self) -> bool:
@@ -290,8 +293,8 @@ class Source(Validated):
 
     def matching(self) -> list[Path]:
         """Return the files that a pattern means; raise if there is none."""
-        found = self.root.glob(str(self.path.relative_to(self.root)))
-        files = sorted(path for path in found if path.is_file())
+        paths = self.root.glob(str(self.path.relative_to(self.root)))
+        files = sorted(path for path in paths if path.is_file())
         if not files:
             raise InputError(f"{self.path}: no file matches the pattern. Check the path.")
         return files

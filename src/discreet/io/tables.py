@@ -109,6 +109,7 @@ def read_delimited(
     source: Source, specs: Mapping[str, ColumnSpec], tell: Tell = ignore_progress
 ) -> CodedTable:
     """Code every column of a text file, or of the files of a pattern, that may be published."""
+    # Number the cells of all pieces of all files.
     names = header(source)
     coded = {name: NumberedCells() for name in names if specs[name].role.published}
     files = source.files
@@ -131,6 +132,7 @@ def read_delimited(
             f"{source.path}: the file has a header but no rows. Nothing can be published."
         )
 
+    # Sort each dictionary; a cell that is no value of its type is named by its line.
     def line_of(row: int) -> str:
         """Return the file and the line on which a row begins."""
         first_row = np.cumsum([0, *rows_of])

@@ -107,8 +107,8 @@ def write_csv(
     for number, codes in enumerate(_blocks(cells, rows, size, order)):
         tell(number * size / rows)
         gathered = [
-            joined.text.gather(pl.Series(own)).alias(str(place))
-            for place, (joined, own) in enumerate(zip(cells, codes, strict=True))
+            joined.text.gather(pl.Series(text_codes)).alias(str(place))
+            for place, (joined, text_codes) in enumerate(zip(cells, codes, strict=True))
         ]
         block = io.BytesIO()
         pl.DataFrame(gathered).write_csv(block, include_header=False, quote_style="never")
@@ -117,7 +117,7 @@ def write_csv(
 
 def _rows_at_once(cells: Sequence[_JoinedColumns]) -> int:
     """Return how many rows a block has, so that it stays small however long the cells are."""
-    longest = sum(int(cast(int, one.text.str.len_bytes().max() or 0)) + 1 for one in cells)
+    longest = sum(int(cast(int, joined.text.str.len_bytes().max() or 0)) + 1 for joined in cells)
     return max(1, min(CSV_ROWS, CSV_BYTES // longest))
 
 
@@ -141,11 +141,11 @@ class _JoinedColumns:
         (codes, _), *others = self.columns
         if not others:
             return codes[rows]
-        found = codes[rows].astype(_narrow_type(len(self.text)))
-        for own, cells in others:
-            found *= found.dtype.type(cells)
-            np.add(found, own[rows], out=found, casting="unsafe")
-        return found
+        number = codes[rows].astype(_narrow_type(len(self.text)))
+        for column_codes, cells in others:
+            number *= number.dtype.type(cells)
+            np.add(number, column_codes[rows], out=number, casting="unsafe")
+        return number
 
 
 def _joined_cells(
@@ -156,8 +156,8 @@ def _joined_cells(
     A row then takes fewer texts, and each of these is longer.
     """
     joined: list[_JoinedColumns] = []
-    for text, own in zip(cells, codes, strict=True):
-        column = (own, len(text))
+    for text, column_codes in zip(cells, codes, strict=True):
+        column = (column_codes, len(text))
         if joined and len(joined[-1].text) * len(text) <= most:
             beside = joined[-1].text.to_frame("left").join(text.to_frame("right"), how="cross")
             both = beside.select(pl.concat_str("left", "right", separator=",")).to_series()
@@ -187,7 +187,7 @@ def _packed_codes(cells: Sequence[_JoinedColumns]) -> NDArray[np.void]:
     Gathering rows in random order misses the cache: once a row, not once a cell.
     """
     rows = len(cells[0].columns[0][0])
-    types = [(str(place), _narrow_type(len(one.text))) for place, one in enumerate(cells)]
+    types = [(str(place), _narrow_type(len(columns.text))) for place, columns in enumerate(cells)]
     packed = np.empty(rows, types)
     for part in _parts(rows, PACKED_ROWS):
         for place, joined in enumerate(cells):

@@ -49,11 +49,11 @@ def _by_series(f: Floats, a: Floats) -> Floats:
 
 def _by_recurrence(f: Floats, a: Floats) -> Floats:
     """Start from r(1) = ln(1 + a) / a and use r(f + 1) = (1/f − r(f)) / a, stable for a ≥ 1."""
-    found = np.log1p(a) / np.maximum(a, 1.0)
-    risk = found.copy()
+    term = np.log1p(a) / np.maximum(a, 1.0)
+    risk = term.copy()
     for size in range(2, LARGE):
-        found = (1 / (size - 1) - found) / np.maximum(a, 1.0)
-        risk = np.where(f == size, found, risk)
+        term = (1 / (size - 1) - term) / np.maximum(a, 1.0)
+        risk = np.where(f == size, term, risk)
     return risk
 
 
@@ -63,5 +63,5 @@ def household_risks(risk: Floats, household: NDArray[np.integer]) -> Floats:
     ``risk`` and ``household`` have an entry a row; members are taken as independent.
     """
     with np.errstate(divide="ignore"):
-        kept = np.log1p(-np.minimum(risk, 1.0))
-    return -np.expm1(np.bincount(household, kept))
+        log_safe = np.log1p(-np.minimum(risk, 1.0))
+    return -np.expm1(np.bincount(household, log_safe))

@@ -96,10 +96,10 @@ def _label_sets(
     for part in stretches(np.diff(start) * len(everything)):
         within = term[start[part.start] : start[part.stop]]
         bits = np.tile(everything, (part.stop - part.start, 1))
-        some = np.flatnonzero(np.diff(start)[part])
-        if len(some):
-            first = start[part.start + some] - start[part.start]
-            bits[some] = np.bitwise_and.reduceat(labels_of_term[within], first, axis=0)
+        filled = np.flatnonzero(np.diff(start)[part])
+        if len(filled):
+            first = start[part.start + filled] - start[part.start]
+            bits[filled] = np.bitwise_and.reduceat(labels_of_term[within], first, axis=0)
         packed, width = bits.tobytes(), bits.itemsize * bits.shape[1]
         rows = (packed[at : at + width] for at in range(0, len(packed), width))
         set_of_value[part] = [number_of_row.setdefault(row, len(number_of_row) - 1) for row in rows]

@@ -43,18 +43,18 @@ class Population:
         coverages = coverages_of(published, columns, self.hierarchies, levels)
         cells = [column.codes[classes.first_row] for column in published.quasi_identifiers]
         values = [column.codes[self.kinds.first_row] for column in columns]
-        found = fitting_groups(coverages, values, cells)
-        return None if found is None else (*found, classes)
+        fitting = fitting_groups(coverages, values, cells)
+        return None if fitting is None else (*fitting, classes)
 
     def covered(self, published: CodedTable, levels: Mapping[str, int]) -> NDArray[np.int64] | None:
         """(classes + 1,) The persons whom each class covers; the last: whom none does.
 
         None where a person fits several classes.
         """
-        found = self.fits(published, levels)
-        if found is None:
+        pairs = self.fits(published, levels)
+        if pairs is None:
             return None
-        start, group, classes = found
+        start, group, classes = pairs
         fitting = np.diff(start)
         if (fitting > 1).any():
             return None
@@ -70,10 +70,10 @@ class Population:
 
         A person may fit several classes. None where there are too many pairs to count.
         """
-        found = self.fits(published, levels)
-        if found is None:
+        pairs = self.fits(published, levels)
+        if pairs is None:
             return None
-        start, group, classes = found
+        start, group, classes = pairs
         people = np.repeat(self.kinds.size, np.diff(start))
         fitting = np.bincount(group, people, classes.count).astype(np.int64)
         outside = int(self.kinds.size[np.diff(start) == 0].sum())
@@ -97,26 +97,27 @@ class Population:
 
     def kind_of_row(self, table: CodedTable) -> Codes:
         """(rows,) The kind of each row of a table that ``recoded`` made."""
-        own, theirs = self.table.quasi_identifiers, table.quasi_identifiers
-        names = [column.name for column in theirs]
+        columns, table_columns = self.table.quasi_identifiers, table.quasi_identifiers
+        names = [column.name for column in table_columns]
         kinds = [self.table[name].codes[self.kinds.first_row] for name in names]
         both = [
             np.concatenate([mine, column.codes]).astype(np.int32)
-            for mine, column in zip(kinds, theirs, strict=True)
+            for mine, column in zip(kinds, table_columns, strict=True)
         ]
         count = self.kinds.count
-        sizes = [column.cardinality for column in theirs]
+        sizes = [column.cardinality for column in table_columns]
         classes = group_codes(both, sizes, count + table.rows).class_of_row
         kind = np.full(count + table.rows, -1, np.int32)
         kind[classes[:count]] = np.arange(count)
-        found = kind[classes[count:]]
-        absent = int((found < 0).sum())
+        row_kinds = kind[classes[count:]]
+        absent = int((row_kinds < 0).sum())
         if absent:
             raise InputError(
                 f"population: {absent} rows of the table do not occur in it, by their "
-                f"{len(own)} quasi-identifiers. It must contain every row; add those that it lacks."
+                f"{len(columns)} quasi-identifiers. It must contain every row; add those that it "
+                "lacks."
             )
-        return found
+        return row_kinds
 
     def same_people(self, other: Population) -> bool:
         """Whether another population has the same persons, by their quasi-identifiers."""
@@ -127,14 +128,16 @@ class Population:
 
     def alike(self, columns: Sequence[Column], rows: int) -> NDArray[np.int64]:
         """For each kind, how many rows of another table agree with it in all given columns."""
-        own = [self.table[column.name] for column in columns]
+        population_columns = [self.table[column.name] for column in columns]
         codes: list[Codes] = []
-        for mine, theirs in zip(own, columns, strict=True):
+        for mine, theirs in zip(population_columns, columns, strict=True):
             code = code_of_value(mine, theirs)
             code[code < 0] = mine.cardinality
             kinds = mine.codes[self.kinds.first_row]
             codes.append(np.concatenate([kinds, code.astype(np.int32)[theirs.codes]]))
         kinds_count = self.kinds.count
-        classes = group_codes(codes, [c.cardinality + 1 for c in own], kinds_count + rows)
+        classes = group_codes(
+            codes, [c.cardinality + 1 for c in population_columns], kinds_count + rows
+        )
         seen = np.bincount(classes.class_of_row[kinds_count:], minlength=classes.count)
         return seen[classes.class_of_row[:kinds_count]]

@@ -53,19 +53,19 @@ class PopulationFigures:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data, without those that are not known."""
-        found = {name: value for name, value in asdict(self).items() if value is not None}
+        figures = {name: value for name, value in asdict(self).items() if value is not None}
         if self.uniqueness is not None:
-            found["uniqueness"] = self.uniqueness.to_dict()
-        return found
+            figures["uniqueness"] = self.uniqueness.to_dict()
+        return figures
 
     @classmethod
     def of(cls, known: Mapping[str, Any]) -> PopulationFigures:
         """Read the figures that ``to_dict`` wrote."""
         households = known.get("households")
-        found = None if households is None else HouseholdRisk(**households)
+        household_risk = None if households is None else HouseholdRisk(**households)
         unique = known.get("uniqueness")
         estimate = None if unique is None else UniquenessEstimate.of(unique)
-        return cls(**{**known, "households": found, "uniqueness": estimate})
+        return cls(**{**known, "households": household_risk, "uniqueness": estimate})
 
     def sentences(self) -> Iterator[str]:
         """Return the figures in sentences, for a terminal and for pages."""
@@ -151,8 +151,8 @@ def _estimated(rows: Ints, weight: Floats, unique: UniquenessEstimate) -> Floats
 
 def _households(risk: Floats, classes: Classes, household: NDArray[np.int32]) -> HouseholdRisk:
     number = np.unique(household, return_inverse=True)[1]
-    found = household_risks(risk[classes.class_of_row], number)
-    return HouseholdRisk(len(found), float(found.mean()), float(found.max()))
+    risks = household_risks(risk[classes.class_of_row], number)
+    return HouseholdRisk(len(risks), float(risks.mean()), float(risks.max()))
 
 
 def persons_of_classes(

@@ -30,8 +30,8 @@ class Knowledge:
         """For each term a bit row of the labels whose set holds it. (terms, words)"""
         bits = np.zeros((len(self.terms), words_for(len(self.labels))), np.uint64)
         label = np.repeat(np.arange(len(self.labels)), np.diff(self.term_start))
-        one = np.left_shift(np.uint64(1), (label % WORD).astype(np.uint64))
-        np.bitwise_or.at(bits, (self.term, label // WORD), one)
+        bit = np.left_shift(np.uint64(1), (label % WORD).astype(np.uint64))
+        np.bitwise_or.at(bits, (self.term, label // WORD), bit)
         return bits
 
     @property
@@ -73,11 +73,11 @@ def knowledge_from_sets(
     for label, terms in sets:
         joined.setdefault(label, set()).update(terms)
     labels = tuple(sorted(joined))
-    terms = tuple(sorted({term for found in joined.values() for term in found}))
+    terms = tuple(sorted({term for set_ in joined.values() for term in set_}))
     code = {term: number for number, term in enumerate(terms)}
     coded = [sorted(code[term] for term in joined[label]) for label in labels]
-    start = np.concatenate(([0], np.cumsum([len(found) for found in coded]))).astype(np.int64)
-    flat = np.array([number for found in coded for number in found], np.int32)
+    start = np.concatenate(([0], np.cumsum([len(set_) for set_ in coded]))).astype(np.int64)
+    flat = np.array([number for set_ in coded for number in set_], np.int32)
     weight = None
     if weight_of_label is not None:
         weight = np.array([weight_of_label[label] for label in labels], np.float64)

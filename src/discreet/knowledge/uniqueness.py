@@ -89,15 +89,15 @@ class SizeMixture:
         node, weight = np.polynomial.legendre.leggauss(48)
         y = (node + 1) / 2
         near = np.exp(-np.minimum(rest, FAR)[:, None] * (1 - y))  # (rates, nodes)
-        found = np.empty(largest)
+        risks = np.empty(largest)
         far = -np.expm1(-rest) / rest  # E[1 / (1 + X)], X Poisson
         for f in range(1, largest + 1):
             if f > 1:
                 far = (1 - (f - 1) * far) / rest  # stable where the mean of X is above f
             inverse = np.where(rest > FAR, far, (near * y ** (f - 1)) @ weight / 2)
-            own = g * self.kernel[f - 1]
-            found[f - 1] = float(own @ inverse / max(float(own.sum()), 1e-300))
-        return found
+            posterior = g * self.kernel[f - 1]
+            risks[f - 1] = float(posterior @ inverse / max(float(posterior.sum()), 1e-300))
+        return risks
 
     def fit(self, figure: Floats, slope: float, start: Floats | None = None) -> Floats:
         """(rates,) The classes of each rate that maximize the likelihood plus a slope · figure.
@@ -126,8 +126,8 @@ class SizeMixture:
     def deviance(self, g: Floats) -> float:
         """Twice the distance of the likelihood from that of a perfect fit."""
         mean = self.kernel @ g
-        some = self.seen > 0
-        ratio = self.seen[some] * np.log(self.seen[some] / mean[some])
+        occurring = self.seen > 0
+        ratio = self.seen[occurring] * np.log(self.seen[occurring] / mean[occurring])
         return float(2 * (ratio.sum() - self.seen.sum() + mean.sum()))
 
     def interval(self, figure: Floats, best: Floats) -> tuple[float, float]:
@@ -139,17 +139,17 @@ class SizeMixture:
         """One end: bisect the slope until the likelihood is at its bound."""
         most = float((self.kernel.sum(axis=0) / np.maximum(figure, 1e-300)).min())
         low, high = 0.0, (most if sign > 0 else STEEPEST)
-        found = float(figure @ best)
+        end = float(figure @ best)
         g = best
         for _ in range(HALVINGS):
             middle = (low + high) / 2
             moved = self.fit(figure, sign * middle, g)
             if self.likelihood(moved) >= bound:
                 low, g = middle, moved
-                found = float(figure @ moved)
+                end = float(figure @ moved)
             else:
                 high = middle
-        return found
+        return end
 
 
 def _poisson_below(edge: Floats, mean: Floats) -> Floats:
@@ -189,11 +189,11 @@ def pitman(sizes: Ints, fraction: float) -> float | None:
 
     def minus_likelihood(x: Floats) -> float:
         alpha, theta = 1 / (1 + exp(-x[0])), exp(x[1])
-        found = float(np.log(theta + step * alpha).sum())
-        found -= lgamma(theta + rows) - lgamma(theta + 1)
+        likelihood = float(np.log(theta + step * alpha).sum())
+        likelihood -= lgamma(theta + rows) - lgamma(theta + 1)
         if several.any():
-            found += float(above @ np.log(place - alpha))
-        return -found
+            likelihood += float(above @ np.log(place - alpha))
+        return -likelihood
 
     x = minimized(minus_likelihood, np.array([0.0, log(max(classes, 2))]))
     alpha, theta = 1 / (1 + exp(-x[0])), exp(x[1])
@@ -219,9 +219,9 @@ def slid_negative_binomial(sizes: Ints, fraction: float) -> float | None:
         coefficient[0] = alpha * (log1p(-q) - log(scale))
         coefficient[1:] = np.log((alpha + k[1:] - 1) / k[1:]) + log(ratio)
         power = np.exp(np.cumsum(coefficient))
-        found = (1 - fraction) * power
-        found[1:] += fraction * power[:-1]
-        return found, exp(alpha * log1p(-q))
+        sampled_chances = (1 - fraction) * power
+        sampled_chances[1:] += fraction * power[:-1]
+        return sampled_chances, exp(alpha * log1p(-q))
 
     def minus_likelihood(x: Floats) -> float:
         if abs(x[0]) > 12 or abs(x[1]) > 14:
@@ -252,9 +252,9 @@ def minimized(of: Callable[[Floats], float], start: Floats, steps: int = 300) ->
         best = None
         for reach in (1.0, 2.0, -0.5, 0.5):
             x = centre + reach * (centre - simplex[-1])
-            found = of(x)
-            if best is None or found < best[0]:
-                best = (found, x)
+            height = of(x)
+            if best is None or height < best[0]:
+                best = (height, x)
         assert best is not None
         if best[0] < value[-1]:
             value[-1], simplex[-1] = best
@@ -327,8 +327,8 @@ class UniquenessEstimate:
         )
         if self.by_model:
             listed = ", ".join(
-                f"{name} {found:,.0f}{' (advised)' if name == self.advised else ''}"
-                for name, found in self.by_model.items()
+                f"{name} {uniques:,.0f}{' (advised)' if name == self.advised else ''}"
+                for name, uniques in self.by_model.items()
             )
             yield f"Models that agree with the interval: {listed}."
         if self.not_trusted:
@@ -344,8 +344,8 @@ def estimate_uniqueness(
     """
     rows, uniques = int(sizes.sum()), int((sizes == 1).sum())
     fraction = min(rows / max(persons, 1.0), 1.0)
-    found = UniquenessEstimate(rows, uniques, fraction)
-    reason = _reason(found, weights)
+    estimate = UniquenessEstimate(rows, uniques, fraction)
+    reason = _reason(estimate, weights)
     if reason is not None:
         return UniquenessEstimate(rows, uniques, fraction, reason=reason)
     if fraction > 0.999:  # the whole population
@@ -374,8 +374,8 @@ def estimate_uniqueness(
         "SNB": slid_negative_binomial(sizes, fraction),
     }
     agreeing = {
-        name: one for name, one in models.items()
-        if one is not None and alike.low <= one <= alike.high
+        name: figure for name, figure in models.items()
+        if figure is not None and alike.low <= figure <= alike.high
     }  # fmt: skip
     return UniquenessEstimate(
         rows,
@@ -415,17 +415,17 @@ def _advised(agreeing: Mapping[str, float], fraction: float) -> str | None:
     return min(fit, key=lambda name: agreeing[name]) if fit else None
 
 
-def _reason(found: UniquenessEstimate, weights: Floats | None) -> str | None:
+def _reason(estimate: UniquenessEstimate, weights: Floats | None) -> str | None:
     """Return why no estimate of a sample can be trusted; None where it can."""
-    if found.sample_uniques == 0 or found.fraction > 0.999:
+    if estimate.sample_uniques == 0 or estimate.fraction > 0.999:
         return None
-    if found.rows < LEAST_ROWS or found.sample_uniques < LEAST_UNIQUES:
+    if estimate.rows < LEAST_ROWS or estimate.sample_uniques < LEAST_UNIQUES:
         return (
-            f"{found.rows:,} rows with {found.sample_uniques:,} unique ones are too few "
+            f"{estimate.rows:,} rows with {estimate.sample_uniques:,} unique ones are too few "
             f"({LEAST_ROWS} and {LEAST_UNIQUES} are needed)"
         )
-    if found.fraction < LEAST_FRACTION:
-        return f"the rows are only {found.fraction:.3%} of the population"
+    if estimate.fraction < LEAST_FRACTION:
+        return f"the rows are only {estimate.fraction:.3%} of the population"
     if weights is not None:
         variation = float(weights.std() / weights.mean())
         if variation > UNEQUAL:

@@ -16,7 +16,7 @@ from discreet.typing import PersonHashes
 
 def past_contents(ledger: Ledger, entries: Sequence[Entry], attribute: str) -> list[Contents]:
     """The contents of all releases so far; each must have published the attribute."""
-    found = []
+    past = []
     for entry in entries:
         contents = ledger.contents(entry)
         if attribute not in contents.signatures:
@@ -24,8 +24,8 @@ def past_contents(ledger: Ledger, entries: Sequence[Entry], attribute: str) -> l
                 f"Release {entry.number} of the ledger '{ledger.name}' has no sensitive attribute "
                 f"'{attribute}'. Keep a ledger for each series of releases of one attribute."
             )
-        found.append(contents)
-    return found
+        past.append(contents)
+    return past
 
 
 def values_of(past: Sequence[Contents], attribute: str) -> set[str | None]:

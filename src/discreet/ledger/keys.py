@@ -89,9 +89,9 @@ def hash_people(identifiers: Iterable[str], key: bytes) -> PersonHashes:
     keyed = hashlib.blake2b(digest_size=HASH_BYTES, key=key)  # a copy saves a third of the time
     digests = []
     for text in identifiers:
-        one = keyed.copy()
-        one.update(text.encode())
-        digests.append(one.digest())
+        digest = keyed.copy()
+        digest.update(text.encode())
+        digests.append(digest.digest())
     return np.frombuffer(b"".join(digests), np.uint64).reshape(-1, 2)
 
 

@@ -162,11 +162,11 @@ class Ledger:
 
     def entry(self, number: int) -> Entry:
         """One release."""
-        found = [entry for entry in self.entries() if entry.number == number]
-        if not found:
+        matching = [entry for entry in self.entries() if entry.number == number]
+        if not matching:
             count = len(self.entries())
             raise InputError(f"The ledger '{self.name}' has no release {number}; it has {count}.")
-        return found[0]
+        return matching[0]
 
     def contents(self, entry: Entry) -> Contents:
         """Return each person's group in a release."""

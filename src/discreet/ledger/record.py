@@ -69,8 +69,13 @@ class Contents:
     def signature_arrays(self) -> dict[str, SignatureArrays]:
         """By attribute: where the values of each group start, the values, their counts, texts."""
         return {
-            name: (own.start, own.value.astype(np.int64), own.count.astype(np.int64), own.values)
-            for name, own in self.signatures.items()
+            name: (
+                signature.start,
+                signature.value.astype(np.int64),
+                signature.count.astype(np.int64),
+                signature.values,
+            )
+            for name, signature in self.signatures.items()
         }
 
     def pack(self) -> bytes:

@@ -32,13 +32,14 @@ def terms_of(parameters: Mapping[str, Any], correlation: Correlation | None) -> 
 def greatest_k(parameters: Sequence[Mapping[str, Any]]) -> int | None:
     """Return the greatest k of BCF-anonymity: each is stated for the whole series."""
     return max(
-        (int(one[BCF_ANONYMITY]) for one in parameters if BCF_ANONYMITY in one), default=None
+        (int(stated[BCF_ANONYMITY]) for stated in parameters if BCF_ANONYMITY in stated),
+        default=None,
     )
 
 
 def least_rho(parameters: Sequence[Mapping[str, Any]]) -> float | None:
     """Return the least ρ of some ρ-different releases: each is stated for the whole series."""
-    return min((float(one["rho"]) for one in parameters), default=None)
+    return min((float(stated["rho"]) for stated in parameters), default=None)
 
 
 def require_same_terms(

@@ -127,10 +127,15 @@ def _sensitive(profile: Profile) -> Table:
         ">largest share",
         ">t",
     )
-    for found in profile.sensitive:
-        raw_t = "–" if found.raw_t is None else f"{found.raw_t:.3f}"
-        figures = f"{found.entropy_l:.2f}", f"{found.l_per}", f"{found.largest_share:.1%}", raw_t
-        table.add_row(Text(found.name), f"{found.values:,}", *figures)
+    for attribute in profile.sensitive:
+        raw_t = "–" if attribute.raw_t is None else f"{attribute.raw_t:.3f}"
+        figures = (
+            f"{attribute.entropy_l:.2f}",
+            f"{attribute.l_per}",
+            f"{attribute.largest_share:.1%}",
+            raw_t,
+        )
+        table.add_row(Text(attribute.name), f"{attribute.values:,}", *figures)
     return table
 
 
@@ -141,8 +146,8 @@ def _suppression(profile: Profile) -> Table:
     def add(name: str, share_of_ell: Mapping[int, float]) -> None:
         table.add_row(Text(name), *(f"{share:.1%}" for share in share_of_ell.values()))
 
-    for found in profile.sensitive:
-        add(found.name, found.least_suppressed)
+    for attribute in profile.sensitive:
+        add(attribute.name, attribute.least_suppressed)
     if len(profile.sensitive) > 1:
         add("all at once", profile.least_suppressed)
     return table
@@ -184,9 +189,9 @@ def _links(links: LinkProfile, rows: int) -> Iterator[RenderableType]:
         (len(links.labels_without_terms), "labels have no term"),
         (len(links.doubled_labels), "labels are on several lines, which were joined"),
     ]
-    for count, said in notes:
+    for count, note in notes:
         if count:
-            yield Text(f"{count:,} {said}.")
+            yield Text(f"{count:,} {note}.")
     if links.exposed:
         table = _table(
             f"Labels that most rows of '{links.name}' link to alone", "label", ">rows", ">share"

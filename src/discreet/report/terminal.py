@@ -72,8 +72,8 @@ def published_lines(
 ) -> list[str]:
     """Return what the publisher must know about a release that was just written."""
     count = len(manifest.promises)
-    kept = "1 guarantee holds" if count == 1 else f"all {count} guarantees hold"
-    proved = kept if count else "NOTHING IS GUARANTEED: the job states no requirement"
+    held = "1 guarantee holds" if count == 1 else f"all {count} guarantees hold"
+    proved = held if count else "NOTHING IS GUARANTEED: the job states no requirement"
     reason = private.get("accepted_risk")
     accepted = [] if reason is None else [f"The risk was accepted: {reason}"]
     report = [
@@ -115,107 +115,107 @@ def published_details(manifest: Manifest, private: Mapping[str, Any]) -> list[st
     ]
 
 
-def audit_lines(found: Audit, manifest: Manifest, folder: Path) -> list[str]:
+def audit_lines(audit: Audit, manifest: Manifest, folder: Path) -> list[str]:
     """Return what an audit of one release found."""
     compared = (
         "compared with the original: nothing was lost or invented"
-        if found.compared and not found.problems
+        if audit.compared and not audit.problems
         else "the original was not compared (--original JOB)"
     )
-    lines = [*warnings(found.promises), *uncovered(manifest)] if found.ok else []
-    lines.append(f"{folder}: {_conclusion(found)}")
-    if not found.problems:
+    lines = [*warnings(audit.promises), *uncovered(manifest)] if audit.ok else []
+    lines.append(f"{folder}: {_conclusion(audit)}")
+    if not audit.problems:
         lines.append(f"Files, manifest and row counts agree; {compared}.")
-    lines += [f"{BULLET}Problem: {problem}" for problem in found.problems]
-    lines += _unique(found.persons_singled_out or found.singling_out)
-    lines += ["", *_guaranteed(found.promises, found.unit, manifest)]
-    if found.ok:
-        lines += _not_covered(manifest, found.readers)
-    lines += [f"Not checked: {remark}" for remark in found.remarks]
-    if found.signed:
+    lines += [f"{BULLET}Problem: {problem}" for problem in audit.problems]
+    lines += _unique(audit.persons_singled_out or audit.singling_out)
+    lines += ["", *_guaranteed(audit.promises, audit.unit, manifest)]
+    if audit.ok:
+        lines += _not_covered(manifest, audit.readers)
+    lines += [f"Not checked: {remark}" for remark in audit.remarks]
+    if audit.signed:
         lines.append("The manifest is signed by the trusted key.")
     if (folder / REPORT).exists():
         lines.append(f"Report: {folder / REPORT}")
     return lines
 
 
-def attack_lines(found: AttackReport) -> list[str]:
+def attack_lines(report: AttackReport) -> list[str]:
     """Return the strongest attackers against a release."""
-    targets = "" if found.estimated is None else " on the targets drawn"
+    targets = "" if report.estimated is None else " on the targets drawn"
     verdict = (
         f"No attack{targets} exceeds a guarantee of this release."
-        if found.ok
+        if report.ok
         else "BROKEN: an attack exceeds a guarantee of this release."
     )
-    lines = [verdict, found.summary, *filter(None, [found.counted, found.drawn])]
-    lines += _unique(found.singling_out)
-    if found.findings:
-        lines += ["", *found.lines(), ""]
+    lines = [verdict, report.summary, *filter(None, [report.counted, report.drawn])]
+    lines += _unique(report.singling_out)
+    if report.findings:
+        lines += ["", *report.lines(), ""]
         lines.append(
             "newly certain: targets whose value is certain, and is not without the release; most, "
             "mean: belief in the true value; without: the same attacker's mean without the release."
         )
-    lines += found.omissions
+    lines += report.omissions
     lines.append(
-        f"All {len(found.findings)} results and {len(found.inapplicable)} attacks that do not "
+        f"All {len(report.findings)} results and {len(report.inapplicable)} attacks that do not "
         "apply: --verbose. A page with plots: --page FILE."
     )
     return lines
 
 
-def measure_lines(found: Utility) -> list[str]:
+def measure_lines(measures: Utility) -> list[str]:
     """Return the three figures of utility that matter most, and what learning found."""
-    lines = ["Utility of the release against the original", *_headline(_summary_of(found))]
-    error = found.query_error
+    lines = ["Utility of the release against the original", *_headline(_summary_of(measures))]
+    error = measures.query_error
     if error is not None and error.release.median is not None:
         base = error.unlinked.median
         beside = "" if base is None else f"; unlinked baseline: {base:.1%}"
         lines.append(_figure("query error", f"{error.release.median:.1%}", f"median{beside}"))
     of_persons = None if error is None or error.persons is None else error.persons.release.median
     if of_persons is not None:
-        said = "median, where people are counted instead of rows"
-        lines.append(_figure("of people", f"{of_persons:.1%}", said))
-    if found.learning is not None:
-        lines += [f"  {line}" for line in found.learning.lines()]
+        meaning = "median, where people are counted instead of rows"
+        lines.append(_figure("of people", f"{of_persons:.1%}", meaning))
+    if measures.learning is not None:
+        lines += [f"  {line}" for line in measures.learning.lines()]
     return [*lines, "All measures: --verbose or --json. A page with plots: --page FILE."]
 
 
-def profile_lines(found: Profile, source: str) -> list[str]:
+def profile_lines(profile: Profile, source: str) -> list[str]:
     """Return what identifies rows of a table, and what can be guaranteed."""
-    head = f"{source}: {found.rows:,} rows, {len(found.columns)} columns."
-    known = "quasi-identifiers" if found.proposals is None else "columns"
-    if found.risk is not None:
+    head = f"{source}: {profile.rows:,} rows, {len(profile.columns)} columns."
+    known = "quasi-identifiers" if profile.proposals is None else "columns"
+    if profile.risk is not None:
         head += (
-            f" {found.risk.unique_share:.1%} of the rows are unique by "
-            f"{len(found.quasi_identifiers)} {known} together."
+            f" {profile.risk.unique_share:.1%} of the rows are unique by "
+            f"{len(profile.quasi_identifiers)} {known} together."
         )
     lines = [head]
-    if found.persons is not None:
+    if profile.persons is not None:
         from discreet.report.profile_view import persons_sentence  # rich takes time to import
 
-        lines.append(persons_sentence(found, found.persons))
-    lines += [f"{BULLET}{warning}" for warning in found.warnings]
-    lines += ["", "Roles" + (" (a proposal)" if found.proposals is not None else "")]
-    lines += role_lines({column.name: column.role for column in found.columns})
-    if found.subsets:
+        lines.append(persons_sentence(profile, profile.persons))
+    lines += [f"{BULLET}{warning}" for warning in profile.warnings]
+    lines += ["", "Roles" + (" (a proposal)" if profile.proposals is not None else "")]
+    lines += role_lines({column.name: column.role for column in profile.columns})
+    if profile.subsets:
         lines.append(f"Riskiest sets of {known}")
-        risky = sorted(found.subsets, key=lambda s: (-round(s.unique_share, 3), len(s.columns)))
+        risky = sorted(profile.subsets, key=lambda s: (-round(s.unique_share, 3), len(s.columns)))
         lines += [
-            f"  {one.unique_share:>6.1%} unique   {', '.join(one.columns)}"
-            for one in risky[:RISKIEST]
+            f"  {entry.unique_share:>6.1%} unique   {', '.join(entry.columns)}"
+            for entry in risky[:RISKIEST]
         ]
-    if found.sensitive:
+    if profile.sensitive:
         lines.append(
             f"{'Sensitive attributes':28} values  largest share  largest l with belief 1/l"
         )
         lines += [
-            f"  {one.name:26} {one.values:>6,}  {one.largest_share:>13.1%}  {one.l_per:>9}"
-            for one in found.sensitive[:NAMED]
+            f"  {entry.name:26} {entry.values:>6,}  {entry.largest_share:>13.1%}  {entry.l_per:>9}"
+            for entry in profile.sensitive[:NAMED]
         ]
-        if len(found.sensitive) > NAMED:
-            lines.append(f"  and {len(found.sensitive) - NAMED} more")
-    for link in found.links:
-        share = link.single_rows / found.rows if found.rows else 0.0
+        if len(profile.sensitive) > NAMED:
+            lines.append(f"  and {len(profile.sensitive) - NAMED} more")
+    for link in profile.links:
+        share = link.single_rows / profile.rows if profile.rows else 0.0
         lines.append(
             f"The knowledge table links {share:.1%} of the rows to exactly one label through "
             f"'{link.name}'."
@@ -238,10 +238,11 @@ def proposal_lines(roles: Mapping[str, Proposal], *, verbose: bool) -> list[str]
     """
     if verbose:
         return [
-            f"  {name}: {one.role}, {one.confidence} confidence: {one.reason}; {one.if_wrong}"
-            for name, one in roles.items()
+            f"  {name}: {proposal.role}, {proposal.confidence} confidence: {proposal.reason}; "
+            f"{proposal.if_wrong}"
+            for name, proposal in roles.items()
         ]
-    unsure = [name for name, one in roles.items() if one.confidence == "low"]
+    unsure = [name for name, proposal in roles.items() if proposal.confidence == "low"]
     unsure.sort(key=lambda name: roles[name].role is not Role.INSENSITIVE)
     return [f"Least certain, look at these first: {_some(unsure)}."] if unsure else []
 
@@ -267,14 +268,16 @@ def _guaranteed(promises: Sequence[Promise], unit: Unit, manifest: Manifest) -> 
     return lines + [f"{BULLET}{guarantee_line(promise, unit)}" for promise in promises]
 
 
-def _unique(found: SinglingOut | None, *, judged: bool = False) -> list[str]:
+def _unique(singling_out: SinglingOut | None, *, judged: bool = False) -> list[str]:
     """Return how unique persons are; a verdict that follows says it itself, if any are.
 
     Before a verdict, a release without unchanged columns has nothing to add to its guarantees.
     """
-    if found is None or (judged and (found.singled_out("2") > 0 or not found.unchanged)):
+    if singling_out is None or (
+        judged and (singling_out.singled_out("2") > 0 or not singling_out.unchanged)
+    ):
         return []
-    return singling_sentences(found)[: 1 if judged else 2]
+    return singling_sentences(singling_out)[: 1 if judged else 2]
 
 
 def _not_covered(
@@ -286,68 +289,71 @@ def _not_covered(
     if in_full:
         lines += weaknesses
     else:
-        names = (one.id.split(".")[1] if isinstance(one, Statement) else one for one in weaknesses)
+        names = (
+            weakness.id.split(".")[1] if isinstance(weakness, Statement) else weakness
+            for weakness in weaknesses
+        )
         lines.append(f"Known weaknesses (--verbose explains them): {', '.join(names)}.")
     return ["Not covered", *(f"{BULLET}{line}" for line in lines)] if lines else []
 
 
-def _conclusion(found: Audit) -> str:
-    if not found.ok:
+def _conclusion(audit: Audit) -> str:
+    if not audit.ok:
         return "the release does NOT keep its guarantees."
-    if not found.promises:
+    if not audit.promises:
         return "the release guarantees nothing."
-    if not found.unproved and found.remarks:
-        count = len(found.remarks)
+    if not audit.unproved and audit.remarks:
+        count = len(audit.remarks)
         checks = "1 check" if count == 1 else f"{count} checks"
         return f"every guarantee holds; {checks} could not be made (see 'Not checked')."
-    if not found.unproved:
+    if not audit.unproved:
         return "every guarantee holds."
-    if len(found.unproved) == len(found.promises):
+    if len(audit.unproved) == len(audit.promises):
         return "its guarantees could not be checked."
     return (
-        f"{len(found.unproved)} of {len(found.promises)} guarantees could not be checked; "
+        f"{len(audit.unproved)} of {len(audit.promises)} guarantees could not be checked; "
         "the others hold."
     )
 
 
-def _summary_of(found: Utility) -> dict[str, Any]:
-    divergence = found.divergence
+def _summary_of(measures: Utility) -> dict[str, Any]:
+    divergence = measures.divergence
     ratio = None if divergence is None else divergence.release.ratio
     unlinked = None if divergence is None else divergence.unlinked.ratio
-    utility: dict[str, Any] = {"loss": found.loss, "loss_sensitive": found.loss_sensitive}
-    if isinstance(found, Measures):
-        utility["terms"] = {n: one.to_dict(private=False) for n, one in found.terms.items()}
+    utility: dict[str, Any] = {"loss": measures.loss, "loss_sensitive": measures.loss_sensitive}
+    if isinstance(measures, Measures):
+        utility["terms"] = {n: terms.to_dict(private=False) for n, terms in measures.terms.items()}
     return utility | {"divergence": {"ratio": ratio, "unlinked": {"ratio": unlinked}}}
 
 
 def _figures(utility: Mapping[str, Any]) -> list[str]:
     lines = _headline(utility)
     if utility.get("class_size") and len(lines) < 3:
-        said = f"rows on average, in {utility['classes']:,} groups"
-        lines.append(_figure("group size", f"{utility['class_size']:.1f}", said))
+        meaning = f"rows on average, in {utility['classes']:,} groups"
+        lines.append(_figure("group size", f"{utility['class_size']:.1f}", meaning))
     return ["Utility against the original (private: not in the release)", *lines] if lines else []
 
 
 def _headline(utility: Mapping[str, Any]) -> list[str]:
     lines = []
     if utility.get("loss") is not None:
-        said = "of the quasi-identifiers; 0 % = exact values, 100 % = fully suppressed"
-        lines.append(_figure("information loss", f"{utility['loss']:.1%}", said))
+        meaning = "of the quasi-identifiers; 0 % = exact values, 100 % = fully suppressed"
+        lines.append(_figure("information loss", f"{utility['loss']:.1%}", meaning))
     if utility.get("loss_sensitive"):
-        said = "of the sensitive values in the table remain possible for a row, on average"
-        lines.append(_figure("possible values", f"{utility['loss_sensitive']:.1%}", said))
+        meaning = "of the sensitive values in the table remain possible for a row, on average"
+        lines.append(_figure("possible values", f"{utility['loss_sensitive']:.1%}", meaning))
     for name, terms in (utility.get("terms") or {}).items():
         lines.append(_figure("terms removed", f"{terms['suppressed_share']:.1%}", f"of '{name}'"))
     divergence = utility.get("divergence", {})
     ratio, unlinked = divergence.get("ratio"), divergence.get("unlinked", {}).get("ratio")
     if ratio is not None and unlinked is not None:
-        said = f"0 = same joint distribution as the original; unlinked baseline: {unlinked:.3f}"
-        lines.append(_figure("divergence ratio", f"{ratio:.3f}", said))
+        meaning = f"0 = same joint distribution as the original; unlinked baseline: {unlinked:.3f}"
+        lines.append(_figure("divergence ratio", f"{ratio:.3f}", meaning))
     return lines
 
 
-def _figure(name: str, figure: str, said: str) -> str:
-    return f"  {name:17} {figure:>7}   {said}"
+def _figure(name: str, figure: str, meaning: str) -> str:
+    return f"  {name:17} {figure:>7}   {meaning}"
 
 
 def _some(names: Sequence[str]) -> str:

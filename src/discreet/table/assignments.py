@@ -77,9 +77,9 @@ class Sets(Derives):
             wanted = np.minimum(value[part].astype(np.uint32), 8 * width)  # −1 is beyond all
             place = group[part] * np.int64(width)
             place += wanted >> 3
-            found = bits.reshape(-1).take(place, mode="clip")
-            found &= bit.take(wanted)
-            np.not_equal(found, 0, out=held[part])
+            words = bits.reshape(-1).take(place, mode="clip")
+            words &= bit.take(wanted)
+            np.not_equal(words, 0, out=held[part])
         return held
 
     def _bits(self, attribute: int) -> Bytes:
@@ -135,10 +135,10 @@ def supporting_rows(
     length = np.diff(sets.start).reshape(len(attributes), -1)
     combinations = length.astype(np.float64).prod(axis=0)
     most = int(min(combinations.sum(), limit + combinations.max(initial=0)))
-    begin, found = _supporting_rows(
+    begin, rows = _supporting_rows(
         sets.start, sets.value, sets.groups, attributes, width, *levels, order, limit, most
     )
-    return begin, found[: begin[-1]] if begin[-1] <= limit else None
+    return begin, rows[: begin[-1]] if begin[-1] <= limit else None
 
 
 def most_various_first(codes: Ints32, known: int) -> Ints:
@@ -189,11 +189,13 @@ def possible_rows(
     ``supporting`` are the rows within the sets by primary values, where they are known. A world
     that is known is checked, and saves the search for one.
     """
+    # The edges: from the point of each primary value of a group to the rows within its sets.
     begin, row = supporting or supporting_rows(sets, codes, primary, limit)
     if row is None:
         return None
     start, _ = sets.of(primary)
     group_start = begin[start]
+    # Groups with more people than primary values have one more point for the others.
     further = size - np.diff(start)
     crowded = np.flatnonzero(further > 0)
     first, box, again = begin, row, np.zeros(0, np.int64)
@@ -201,6 +203,7 @@ def possible_rows(
         again, _ = entries_of(group_start, crowded)
         first = np.concatenate((begin, begin[-1] + np.cumsum(np.diff(group_start)[crowded])))
         box = np.concatenate((row, row[again]))
+    # Components of the residual graph of a world; the known one, or one that is searched.
     parts = None
     if (further >= 0).all() and size.sum() == count.sum():
         sent = flow_of_world(sets, codes, count, primary, size, world) if world else None
@@ -211,6 +214,7 @@ def possible_rows(
             parts = _searched(first, box, supply, count)
     if parts is None:
         return PossibleRows(np.zeros(sets.groups + 1, np.int64), row[:0], False)
+    # A row is possible for a point in the same component.
     part, part_of_box = parts
     possible = np.repeat(part, np.diff(first)) == part_of_box[box]
     if len(crowded):
@@ -219,8 +223,8 @@ def possible_rows(
     impossible = np.flatnonzero(~possible)
     if not len(impossible):
         return PossibleRows(group_start, row, True)
-    kept = group_start - np.searchsorted(impossible, group_start)
-    return PossibleRows(kept, row[possible], True)
+    first_possible = group_start - np.searchsorted(impossible, group_start)
+    return PossibleRows(first_possible, row[possible], True)
 
 
 def flow_of_world(
@@ -241,12 +245,12 @@ def flow_of_world(
     if not has_person.all():  # a primary value that no person has
         return None
     if len(has_person) < len(point):
-        one = np.empty(len(has_person), np.int64)
-        one[point] = np.arange(len(point))
+        person_of_point = np.empty(len(has_person), np.int64)
+        person_of_point[point] = np.arange(len(point))
         others = np.ones(len(point), np.bool_)
-        others[one] = False
+        others[person_of_point] = False
         crowded = np.flatnonzero(size > np.diff(start))
-        point[others] = len(one) + np.searchsorted(crowded, group[others])
+        point[others] = len(person_of_point) + np.searchsorted(crowded, group[others])
     return point, signature
 
 
@@ -255,7 +259,7 @@ def are_within(sets: Sets, codes: Ints32, world: World) -> bool:
 
     def find() -> bool:
         columns = (taken(column.copy(), world.signature) for column in codes.T)
-        return all(sets.hold(i, world.group, own).all() for i, own in enumerate(columns))
+        return all(sets.hold(i, world.group, values).all() for i, values in enumerate(columns))
 
     return sets.once(("within", Itself(codes), Itself(world)), find)
 
@@ -371,7 +375,7 @@ def _supporting_rows_at_once(
     length = np.diff(start).reshape(len(attributes), -1)
     group = np.repeat(np.arange(groups), length[attributes[0]])
     combinations = length[attributes[1:]].prod(axis=0)[group]
-    count, found = np.zeros(len(group), np.int64), [order[:0]]
+    count, rows = np.zeros(len(group), np.int64), [order[:0]]
     for part in stretches(combinations):
         entry, member = np.arange(part.start, part.stop), start[known] + np.arange(len(group))[part]
         prefix = np.zeros(len(entry), np.int64)
@@ -379,19 +383,19 @@ def _supporting_rows_at_once(
             if level:
                 member, before = entries_of(start, attribute * groups + group[entry])
                 entry, prefix = entry[before], prefix[before]
-            one = value[member]
-            inside = np.flatnonzero(one < width[level])
-            entry, key = entry[inside], prefix[inside] * width[level] + one[inside]
+            candidate = value[member]
+            inside = np.flatnonzero(candidate < width[level])
+            entry, key = entry[inside], prefix[inside] * width[level] + candidate[inside]
             if table_start[level] >= 0:
                 number = table[table_start[level] + key]
             else:
                 number = places_of(keys[key_start[level] : key_start[level + 1]], key)
             entry, prefix = entry[number >= 0], number[number >= 0].astype(np.int64)
         count += np.bincount(entry, minlength=len(group))
-        found.append(order[prefix])
+        rows.append(order[prefix])
         if count.sum() > limit:
             break
-    return starts_of(count), np.concatenate(found)
+    return starts_of(count), np.concatenate(rows)
 
 
 # Compiled: descends through the prefixes of signatures for every value of every group.
@@ -416,11 +420,12 @@ def _supporting_rows(
     """
     depth, known = len(attributes), attributes[0]
     begin = np.zeros(start[(known + 1) * groups] - start[known * groups] + 1, np.int64)
-    found = np.empty(most, np.int32)
+    rows = np.empty(most, np.int32)
     prefix = np.zeros(depth + 1, np.int64)
     following = np.zeros(depth, np.int64)  # the entry to be tried next, by level
     end = np.zeros(depth, np.int64)
     edges, slot = 0, 0
+    # Depth first through the levels, for each known value of each group.
     for group in range(groups):
         for entry in range(start[known * groups + group], start[known * groups + group + 1]):
             level, following[0], end[0] = 0, entry, entry + 1
@@ -429,19 +434,20 @@ def _supporting_rows(
                 base = prefix[level] * width[level]
                 at = table_start[level] + base
                 while following[level] < end[level]:
-                    one = value[following[level]]
+                    candidate = value[following[level]]
                     following[level] += 1
-                    if one >= width[level]:
+                    if candidate >= width[level]:
                         continue
+                    # A prefix is looked up in the table of its length, or searched among the keys.
                     if table_start[level] >= 0:
-                        number = table[at + one]
+                        number = table[at + candidate]
                     else:
                         ends = key_start[level], key_start[level + 1]
-                        number = number_of_prefix(keys, ends[0], ends[1], base + one)
+                        number = number_of_prefix(keys, ends[0], ends[1], base + candidate)
                     if number < 0:
                         continue
                     if last:
-                        found[edges] = order[number]
+                        rows[edges] = order[number]
                         edges += 1
                         continue
                     break
@@ -454,8 +460,9 @@ def _supporting_rows(
                 following[level], end[level] = start[which], start[which + 1]
             slot += 1
             begin[slot] = edges
+            # Too many edges: the others stay empty.
             if edges > limit:
                 for rest in range(slot, len(begin)):
                     begin[rest] = edges
-                return begin, found
-    return begin, found
+                return begin, rows
+    return begin, rows

@@ -66,16 +66,16 @@ def expand(column: Column, min_support: int = 1) -> tuple[Bitmap, list[Column]]:
             f"Column '{column.name}': it is multi-valued and no cell holds a member. Drop it, or"
             " check its separator."
         )
-    own: dict[str, Sequence[int]] = {}
+    held_codes: dict[str, Sequence[int]] = {}
     shared: list[int] = []
     for member in sorted(codes_of_member):
         codes = codes_of_member[member]
         if column.counts[codes].sum() >= min_support:
-            own[member] = codes
+            held_codes[member] = codes
         else:
             shared += codes
-    names = {f"{column.name}={member}": member for member in own}
-    bits = [_bit(column, f"{column.name}={member}", codes) for member, codes in own.items()]
+    names = {f"{column.name}={member}": member for member in held_codes}
+    bits = [_bit(column, f"{column.name}={member}", codes) for member, codes in held_codes.items()]
     rest = None
     if shared:
         rest = _rest_name(column.name, codes_of_member)

@@ -82,9 +82,9 @@ def group_lists(start: NDArray[np.int64], value: Codes, cardinality: int) -> Cla
     for place in range(len(beyond) - 1):
         rest = longest_first[: beyond[place]]
         codes = [number[rest], value[start[rest] + place]]
-        found = group_codes(codes, [numbers, cardinality], len(rest))
-        number[rest] = found.class_of_row
-        numbers = found.count
+        classes = group_codes(codes, [numbers, cardinality], len(rest))
+        number[rest] = classes.class_of_row
+        numbers = classes.count
     return group_codes([number, length.astype(np.int32)], [len(length), len(beyond)], len(length))
 
 
@@ -145,9 +145,9 @@ def _first_by_hash(keys: NDArray[np.int64]) -> Codes:
         factor = factor * HASH_FACTOR % 2**64
         slot = (remaining * np.uint64(factor) >> np.uint64(64 - bits)).view(np.int64)
         first_in_slot[slot[::-1]] = rest[::-1]  # the last assignment remains
-        found = first_in_slot.take(slot)
-        first[rest] = found
-        unsettled = keys.take(found).view(np.uint64) != remaining
+        candidate = first_in_slot.take(slot)
+        first[rest] = candidate
+        unsettled = keys.take(candidate).view(np.uint64) != remaining
         rest, remaining = rest[unsettled], remaining[unsettled]
     return first
 
@@ -163,12 +163,12 @@ def _group_direct(
     size = np.zeros(min(bound, len(keys)), np.int64)
     count = 0
     for row in range(len(keys)):
-        found = class_of_key[keys[row]]
-        if found < 0:
-            found = count
-            class_of_key[keys[row]] = found
-            first_row[found] = row
+        class_ = class_of_key[keys[row]]
+        if class_ < 0:
+            class_ = count
+            class_of_key[keys[row]] = class_
+            first_row[class_] = row
             count += 1
-        size[found] += 1
-        class_of_row[row] = found
+        size[class_] += 1
+        class_of_row[row] = class_
     return first_row[:count].copy(), size[:count].copy()

@@ -14,7 +14,6 @@ from discreet.table.classes import group_codes, pack_keys
 from discreet.table.coded_table import CodedTable, Column, exact_value
 from discreet.typing import AnyInts, Codes
 
-SMALL = 1 << 12  # texts: below, a Python dictionary costs less than one call of Polars
 AT_ONCE = 1 << 16  # rows, so that what is laid out for them stays in the cache
 
 Number = TypeVar("Number", bound=np.generic)
@@ -39,16 +38,13 @@ def code_of_value(published: Column, source: Column) -> NDArray[np.int64]:
 
 def code_of_text(dictionary: pl.Series, texts: pl.Series) -> NDArray[np.int64]:
     """Return the place of each text in a dictionary without duplicates, −1 where absent."""
-    if len(dictionary) + len(texts) <= SMALL:
-        code = {text: code for code, text in enumerate(dictionary.to_list())}
-        return np.array([code.get(text, -1) for text in texts.to_list()], np.int64)
     if dictionary.equals(texts, null_equal=True):  # the groups of two tables of a release
         return np.arange(len(texts))
     known = pl.DataFrame({"text": dictionary, "code": np.arange(len(dictionary))})
-    found = texts.to_frame("text").join(
+    joined = texts.to_frame("text").join(
         known, on="text", how="left", nulls_equal=True, maintain_order="left"
     )
-    return found["code"].fill_null(-1).to_numpy().astype(np.int64)
+    return joined["code"].fill_null(-1).to_numpy().astype(np.int64)
 
 
 def recoded(published: Column, source: Column) -> Codes:
@@ -80,21 +76,21 @@ def excess_rows(published: CodedTable, names: Sequence[str], original: CodedTabl
 
 
 def excess(
-    some: Sequence[Codes],
-    others: Sequence[Codes],
+    columns: Sequence[Codes],
+    other_columns: Sequence[Codes],
     cardinalities: Sequence[int],
     weights: NDArray[np.int64] | None = None,
     weights_of_others: NDArray[np.int64] | None = None,
 ) -> int:
     """Return how many of some rows exceed the others'; a row may count more than once."""
-    if not some:
+    if not columns:
         return 0
-    rows, bound = len(some[0]), prod(cardinalities)
+    rows, bound = len(columns[0]), prod(cardinalities)
     if bound <= AT_ONCE:
-        of_some = _counted(some, cardinalities, bound, weights)
-        of_others = _counted(others, cardinalities, bound, weights_of_others)
-        return int(np.maximum(of_some - of_others, 0).sum())
-    both = [np.concatenate(pair) for pair in zip(some, others, strict=True)]
+        count = _counted(columns, cardinalities, bound, weights)
+        of_others = _counted(other_columns, cardinalities, bound, weights_of_others)
+        return int(np.maximum(count - of_others, 0).sum())
+    both = [np.concatenate(pair) for pair in zip(columns, other_columns, strict=True)]
     classes = group_codes(both, cardinalities, len(both[0]))
     seen = np.bincount(classes.class_of_row[:rows], weights, classes.count)
     held = np.bincount(classes.class_of_row[rows:], weights_of_others, classes.count)

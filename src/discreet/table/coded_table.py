@@ -40,10 +40,10 @@ class Derives:
 
     def once(self, key: Hashable, derive: Callable[[], Derived]) -> Derived:
         """Return the value under a key; derive it the first time."""
-        kept: dict[Hashable, Derived] = self.__dict__.setdefault("_derived", {})
-        if key not in kept:
-            kept[key] = derive()
-        return kept[key]
+        derived: dict[Hashable, Derived] = self.__dict__.setdefault("_derived", {})
+        if key not in derived:
+            derived[key] = derive()
+        return derived[key]
 
 
 class Itself:
@@ -108,12 +108,12 @@ class Column(Derives):
     def occurring(self) -> Column:
         """The same column with a dictionary of the values that occur."""
         occurs = self.counts > 0
-        kept = pl.Series(occurs)
+        in_use = pl.Series(occurs)
         return replace(
             self,
             codes=(np.cumsum(occurs, dtype=np.int32) - 1)[self.codes],
-            text=self.text.filter(kept),
-            values=self.values.filter(kept),
+            text=self.text.filter(in_use),
+            values=self.values.filter(in_use),
             numbers=None if self.numbers is None else self.numbers[occurs],
             lost=None if self.lost is None else self.lost[occurs],
         )
@@ -233,10 +233,10 @@ def count_codes(codes: AnyInts, size: int) -> Ints:
 
     Part by part: NumPy makes eight bytes of every code that it is given at once.
     """
-    some = max(COUNTED_AT_ONCE, 4 * size)
-    counts = np.bincount(codes[:some], minlength=size)
-    for begin in range(some, len(codes), some):
-        counts += np.bincount(codes[begin : begin + some], minlength=size)
+    step = max(COUNTED_AT_ONCE, 4 * size)
+    counts = np.bincount(codes[:step], minlength=size)
+    for begin in range(step, len(codes), step):
+        counts += np.bincount(codes[begin : begin + step], minlength=size)
     return counts
 
 

@@ -130,16 +130,16 @@ class ClassCounts:
         if not attribute:
             yield ClassCounts(np.ones(1, np.int64), {})
             return
-        found = self.sets[attribute] if attribute in self.sets else self.values[attribute]
-        occurring = np.flatnonzero(found.total).astype(np.int32)
+        counts = self.sets[attribute] if attribute in self.sets else self.values[attribute]
+        occurring = np.flatnonzero(counts.total).astype(np.int32)
         for begin in range(0, len(occurring), CHUNK):
             value = occurring[begin : begin + CHUNK]
-            one = np.ones(len(value), np.int64)
+            ones = np.ones(len(value), np.int64)
             start = np.arange(len(value) + 1)
-            single = ValueCounts(start, value, one, found.cardinality, found.total)
-            refined = RefinedCounts(single, one, np.arange(len(value), dtype=np.int32))
+            single = ValueCounts(start, value, ones, counts.cardinality, counts.total)
+            refined = RefinedCounts(single, ones, np.arange(len(value), dtype=np.int32))
             by_name = {attribute: single}
-            yield ClassCounts(one, by_name, {attribute: refined}, sets=by_name)
+            yield ClassCounts(ones, by_name, {attribute: refined}, sets=by_name)
 
     def keep(self, mask: NDArray[np.bool_]) -> ClassCounts:
         """The counts of some classes alone, as if the others had been suppressed."""
@@ -148,11 +148,11 @@ class ClassCounts:
             number = np.cumsum(mask) - 1
             refined = {}
             for name, inner in self.refined.items():
-                kept = mask[inner.class_of_refined]
+                refined_mask = mask[inner.class_of_refined]
                 refined[name] = RefinedCounts(
-                    inner.counts.keep(kept),
-                    inner.size[kept],
-                    number[inner.class_of_refined[kept]].astype(np.int32),
+                    inner.counts.keep(refined_mask),
+                    inner.size[refined_mask],
+                    number[inner.class_of_refined[refined_mask]].astype(np.int32),
                 )
         values = {name: counts.keep(mask) for name, counts in self.values.items()}
         sets = {name: counts.keep(mask) for name, counts in self.sets.items()}
@@ -192,20 +192,8 @@ def count_values(classes: Classes, column: Column) -> ValueCounts:
         single = classes.size == 1
         if SINGLE * np.count_nonzero(single) > len(column.codes):
             return _count_besides(single, classes, column)
-    descents = np.count_nonzero(classes.class_of_row[1:] < classes.class_of_row[:-1])
-    if shape[0] * shape[1] <= SPARSE * len(column.codes) or FEWEST * descents < len(column.codes):
-        key, _ = pack_keys([classes.class_of_row, column.codes], shape, len(column.codes))
-        return _sum_keys(key, column.weights, shape, column.total)
-    pairs = group_codes(
-        [classes.class_of_row, column.codes],
-        [classes.count, column.cardinality],
-        len(column.codes),
-        column.weights,
-    )
-    of_class = classes.class_of_row[pairs.first_row]
-    value = column.codes[pairs.first_row]
-    start, order = order_by_class(of_class, value, classes.count, column.cardinality)
-    return ValueCounts(start, value[order], pairs.size[order], column.cardinality, column.total)
+    key, _ = pack_keys([classes.class_of_row, column.codes], shape, len(column.codes))
+    return _sum_keys(key, column.weights, shape, column.total)
 
 
 def _count_besides(single: NDArray[np.bool_], classes: Classes, column: Column) -> ValueCounts:
@@ -213,15 +201,15 @@ def _count_besides(single: NDArray[np.bool_], classes: Classes, column: Column) 
     cardinality = column.cardinality
     rest = np.flatnonzero(~single.take(classes.class_of_row))
     key = np.multiply(classes.class_of_row[rest], cardinality, dtype=np.int64) + column.codes[rest]
-    found, count = np.unique(key, return_counts=True)
-    of_class, first = np.unique(found // cardinality, return_index=True)
+    keys, count = np.unique(key, return_counts=True)
+    of_class, first = np.unique(keys // cardinality, return_index=True)
     length = single.astype(np.int64)
-    length[of_class] = np.diff(first, append=len(found))
+    length[of_class] = np.diff(first, append=len(keys))
     start = starts_of(length)
     value, counts = np.empty(start[-1], np.int32), np.ones(start[-1], np.int64)
     value[start.take(classes.class_of_row)] = column.codes  # the first entry of each class
-    place = np.arange(len(found)) + np.repeat(start[of_class] - first, length[of_class])
-    value[place], counts[place] = found % cardinality, count
+    place = np.arange(len(keys)) + np.repeat(start[of_class] - first, length[of_class])
+    value[place], counts[place] = keys % cardinality, count
     return ValueCounts(start, value, counts, cardinality, column.total)
 
 
@@ -243,19 +231,19 @@ def _sum_keys(
     if classes * cardinality <= SPARSE * len(key):
         weights = None if count is None or (count == 1).all() else count
         sums = np.bincount(key, weights, classes * cardinality)
-        found = np.flatnonzero(sums != 0)
-        sums = sums[found]
+        keys = np.flatnonzero(sums != 0)
+        sums = sums[keys]
     else:
         count = np.ones(len(key), np.int64) if count is None else count
         order = order_of_keys(key, classes * cardinality)
         key = key[order]
         first = np.flatnonzero(np.diff(key, prepend=-1))
-        found = key[first]
+        keys = key[first]
         sums = np.add.reduceat(count[order], first) if len(first) else count
         if not sums.all():
-            found, sums = found[sums != 0], sums[sums != 0]
-    start = np.searchsorted(found, np.arange(classes + 1) * cardinality)
-    value = (found % cardinality).astype(np.int32)
+            keys, sums = keys[sums != 0], sums[sums != 0]
+    start = np.searchsorted(keys, np.arange(classes + 1) * cardinality)
+    value = (keys % cardinality).astype(np.int32)
     return ValueCounts(start, value, sums.astype(np.int64), cardinality, reference)
 
 

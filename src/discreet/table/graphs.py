@@ -15,20 +15,21 @@ from discreet.table.kernels.lists import stable_order, starts_of
 from discreet.typing import Ints, Ints32
 
 
-def smallest_connected(nodes: int, one: Ints, other: Ints) -> Ints:
-    """Return for each node the smallest node that it is connected with; edges join one and other.
+def smallest_connected(nodes: int, first_node: Ints, second_node: Ints) -> Ints:
+    """Return for each node the smallest node that it is connected with by edges of two nodes each.
 
     Every component takes the smallest label beside it, then all take the label of their label. Of
     two rounds at least one joins every component that has an edge left, so there are few rounds.
     """
     label = np.arange(nodes)
-    while len(one):
-        low, high = np.minimum(label[one], label[other]), np.maximum(label[one], label[other])
+    while len(first_node):
+        first, second = label[first_node], label[second_node]
+        low, high = np.minimum(first, second), np.maximum(first, second)
         np.minimum.at(label, high, low)
         while (label[label] != label).any():
             label = label[label]
-        apart = label[one] != label[other]
-        one, other = one[apart], other[apart]
+        apart = label[first_node] != label[second_node]
+        first_node, second_node = first_node[apart], second_node[apart]
     return label
 
 
@@ -91,6 +92,7 @@ def _augment(
 
     A box may take flow from a point that serves another box, if that box has another source.
     """
+    # Levels: boxes that want more are at 0, points that can send to them at 1, and so on.
     far = len(left) + len(wanted)
     point_level = np.full(len(left), far, np.int32)
     box_level = np.full(len(wanted), far, np.int32)
@@ -101,6 +103,7 @@ def _augment(
             box_level[b] = 0
             queue[waiting] = b
             waiting += 1
+    # Search breadth first, up to the nearest points that have something left.
     while served < waiting and box_level[queue[served]] < last:
         b = queue[served]
         served += 1
@@ -118,6 +121,7 @@ def _augment(
                     waiting += 1
     if last == far:
         return False
+    # Send along the shortest paths, depth first; edges that lead nowhere are passed once.
     next_of_box, next_of_point = box_first.copy(), first.copy()
     taken = np.empty(last, np.int64)  # the edges of the way, from a box and from a point in turn
     for root in turns:
@@ -136,6 +140,7 @@ def _augment(
                 next_of_box[b] += 1
                 continue
             taken[depth] = e
+            # The path ends at a point with flow left: send as much as all its edges allow.
             if left[point] > 0:
                 most = min(wanted[root], left[point])
                 for step in range(1, depth, 2):
@@ -146,6 +151,7 @@ def _augment(
                 left[point] -= most
                 depth, b = 0, root
                 continue
+            # The point is used up: another box may give back what it took from it.
             while next_of_point[point] < first[point + 1]:
                 back = next_of_point[point]
                 if flow[back] > 0 and box_level[box[back]] == depth + 2 and depth + 2 < last:
@@ -197,6 +203,7 @@ def _components(first: Ints, box: Ints32, back: Ints, sender: Ints32) -> Ints32:
         depth = 1
         while depth:
             node = path[depth - 1]
+            # A node that is entered for the first time goes on the stack.
             if index[node] < 0:
                 index[node] = low[node] = visited
                 visited += 1
@@ -204,6 +211,7 @@ def _components(first: Ints, box: Ints32, back: Ints, sender: Ints32) -> Ints32:
                 height += 1
                 following[node] = first[node] if node < points else back[node - points]
             end = first[node + 1] if node < points else back[node - points + 1]
+            # Follow its edges up to one that leads to a new node.
             descended = False
             while following[node] < end:
                 at = following[node]
@@ -218,9 +226,11 @@ def _components(first: Ints, box: Ints32, back: Ints, sender: Ints32) -> Ints32:
                     low[node] = min(low[node], index[other])
             if descended:
                 continue
+            # All edges are followed: the node above reaches what this one reaches.
             depth -= 1
             if depth:
                 low[path[depth - 1]] = min(low[path[depth - 1]], low[node])
+            # A node that reaches nothing above itself closes a component.
             if low[node] == index[node]:
                 while True:
                     height -= 1

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
-from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, order_by_class
+from discreet.table.counts import ClassCounts, RefinedCounts, sum_counts
 from discreet.table.graphs import greatest_flow
 from discreet.table.kernels.lists import distinct_values
 from discreet.table.persons import Persons
@@ -45,14 +45,16 @@ def count_persons(
     classes: Classes, persons: Persons, sensitive: Sequence[Column], basis: PersonBasis
 ) -> ClassCounts:
     """Count the persons of every class, and their values on one basis."""
+    # A member is a person in a class.
     pair = classes.class_of_row.astype(np.int64) * persons.count + persons.number
     if basis is PersonBasis.PERSONS:
-        own = distinct_values(pair) // max(persons.count, 1)
-        return ClassCounts(np.bincount(own, minlength=classes.count).astype(np.int64), {})
+        class_of_pair = distinct_values(pair) // max(persons.count, 1)
+        return ClassCounts(np.bincount(class_of_pair, minlength=classes.count).astype(np.int64), {})
     member, of_row, rows = np.unique(pair, return_inverse=True, return_counts=True)
     class_of_member = (member // max(persons.count, 1)).astype(np.int32)
     size = np.bincount(class_of_member, minlength=classes.count).astype(np.int64)
     scale = _scale(rows) if basis is PersonBasis.MASS else 1
+    # Each value that a member has is a touch; its weight follows from the basis.
     values = {}
     for column in sensitive:
         touch, times = np.unique(
@@ -64,11 +66,13 @@ def count_persons(
         else:
             weight = np.ones(len(touch), np.int64)
         if basis is PersonBasis.MATCHED:
-            kept = _matched(class_of_member[of_member], value, of_member, column.cardinality)
-            of_member, value, weight = of_member[kept], value[kept], weight[kept]
-        values[column.name] = _summed(
-            class_of_member[of_member], value, weight, classes.count, column.cardinality
+            touches = _matched(class_of_member[of_member], value, of_member, column.cardinality)
+            of_member, value, weight = of_member[touches], value[touches], weight[touches]
+        of_class = class_of_member[of_member].astype(np.int64)
+        values[column.name] = sum_counts(
+            of_class, value, weight, (classes.count, column.cardinality)
         )
+    # Where persons are in several classes, masses compare with the persons of the table.
     person = member % max(persons.count, 1)
     if basis is PersonBasis.MASS and len(distinct_values(person)) < len(person):
         one_class = Classes.of_numbers(np.zeros(len(persons.number), np.int32))
@@ -117,9 +121,9 @@ def _refined(
     within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
     row = in_order[np.repeat(start[of_member], times) + within]
     copies = Classes.of_numbers(np.repeat(refined, times).astype(np.int32))
-    found = count_persons(copies, persons.take(row), [target.take(row)], basis)
+    counts = count_persons(copies, persons.take(row), [target.take(row)], basis)
     of_class = classes.class_of_row[known.first_row]
-    return RefinedCounts(found.values[target.name], found.size, of_class)
+    return RefinedCounts(counts.values[target.name], counts.size, of_class)
 
 
 def _scale(rows: NDArray[np.int64]) -> int:
@@ -153,28 +157,10 @@ def _matched(
     cardinality: int,
 ) -> NDArray[np.intp]:
     """One touch of each value that a maximum matching gives to a person of its own."""
-    own = of_class.astype(np.int64) * cardinality + value
-    values, box = np.unique(own, return_inverse=True)
+    class_value = of_class.astype(np.int64) * cardinality + value
+    values, box = np.unique(class_value, return_inverse=True)
     members = int(member.max(initial=-1)) + 1
     first = np.searchsorted(member, np.arange(members + 1))  # touches come member by member
     one_each = np.ones(max(len(values), members), np.int64)
     flow = greatest_flow(one_each[: len(values)], one_each[:members], first, box.astype(np.int32))
     return np.flatnonzero(flow)
-
-
-def _summed(
-    of_class: NDArray[np.int32],
-    value: NDArray[np.int64],
-    weight: NDArray[np.int64],
-    classes: int,
-    cardinality: int,
-) -> ValueCounts:
-    """The weights of each value of each class, added up."""
-    key = of_class.astype(np.int64) * cardinality + value
-    entry, place = np.unique(key, return_inverse=True)
-    count = np.zeros(len(entry), np.int64)
-    np.add.at(count, place, weight)
-    found = (entry // max(cardinality, 1)).astype(np.int32)
-    code = (entry % max(cardinality, 1)).astype(np.int32)
-    start, order = order_by_class(found, code, classes, cardinality)
-    return ValueCounts(start, code[order], count[order], cardinality)

@@ -153,15 +153,15 @@ def persons_of(identifiers: Sequence[Column], rows: int) -> Persons:
 
     A row that lacks one of them may belong to any person, so it counts as a person of its own.
     """
-    found = group_codes(
+    classes = group_codes(
         [column.codes for column in identifiers], [c.cardinality for c in identifiers], rows
     )
-    number = found.class_of_row.astype(np.int64)
+    number = classes.class_of_row.astype(np.int64)
     unnamed = np.zeros(rows, bool)
     for column in identifiers:
         if column.has_null:
             unnamed |= column.codes == column.cardinality - 1
-    number[unnamed] = found.count + np.arange(int(unnamed.sum()))
+    number[unnamed] = classes.count + np.arange(int(unnamed.sum()))
     _, first, number = np.unique(number, return_index=True, return_inverse=True)
     place = np.empty(len(first), np.int64)
     place[np.argsort(first, kind="stable")] = np.arange(len(first))
@@ -171,8 +171,8 @@ def persons_of(identifiers: Sequence[Column], rows: int) -> Persons:
 def unique_persons(classes: Classes, persons: Persons) -> int:
     """Return how many persons have a row in a class that holds no other person."""
     pair = distinct_values(classes.class_of_row.astype(np.int64) * persons.count + persons.number)
-    own, person = np.divmod(pair, persons.count)
-    alone = np.bincount(own, minlength=classes.count)[own] == 1
+    class_of_pair, person = np.divmod(pair, persons.count)
+    alone = np.bincount(class_of_pair, minlength=classes.count)[class_of_pair] == 1
     return len(distinct_values(person[alone]))
 
 

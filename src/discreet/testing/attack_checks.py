@@ -16,8 +16,7 @@ from discreet.api.publish import publish
 from discreet.attacks.base import Attack, Finding
 from discreet.attacks.run import AttackReport
 from discreet.job.model import Job
-from discreet.testing.expectations import check_named, expect
-from discreet.testing.sample_tables import sample_job, sample_table
+from discreet.testing.sample_tables import check_named, expect, sample_job, sample_table
 
 TOLERANCE = 1e-9
 RELEASES: Mapping[str, tuple[Any, Sequence[Any]]] = {
@@ -46,9 +45,11 @@ def check_attack(
     cases = [
         (sample_table(seed), sample_job(*RELEASES[name])) for seed, name in enumerate(RELEASES)
     ]
-    found = [_check_on_release(attack, frame, job, seconds) for frame, job in [*cases, *releases]]
-    expect(any(found), f"{attack.name} finds nothing on any release; give one by `releases`.")
-    for finding in found[0]:  # every cell is published
+    findings = [
+        _check_on_release(attack, frame, job, seconds) for frame, job in [*cases, *releases]
+    ]
+    expect(any(findings), f"{attack.name} finds nothing on any release; give one by `releases`.")
+    for finding in findings[0]:  # every cell is published
         expect(
             finding.mean >= finding.baseline - TOLERANCE or not finding.is_belief,
             f"{attack.name}: with every cell at hand, the belief in {finding.aim} is "

@@ -19,8 +19,7 @@ from discreet.releases.manifest import Manifest, TableEntry
 from discreet.requirements.base import Requirement
 from discreet.table.coded_table import CodedTable
 from discreet.table.roles import Role
-from discreet.testing.expectations import expect
-from discreet.testing.sample_tables import ATTRIBUTES, sample_job, sample_table
+from discreet.testing.sample_tables import ATTRIBUTES, expect, sample_job, sample_table
 
 Tables = Mapping[str, CodedTable]
 
@@ -47,8 +46,8 @@ def check_kind(
         _check_release(kind, release, coded)
         _check_forms(kind, release.manifest)
         for what, forged in _forgeries(coded):
-            found = audit_tables(forged, release.manifest, release.task)
-            expect(found.problems, f"{kind.name}: the audit does not notice {what}.")
+            verdict = audit_tables(forged, release.manifest, release.task)
+            expect(verdict.problems, f"{kind.name}: the audit does not notice {what}.")
 
 
 def _check_release(kind: Kind, release: Release, tables: Tables) -> None:
@@ -90,8 +89,8 @@ def _check_forms(kind: Kind, manifest: Manifest) -> None:
     def refused(tables: dict[str, TableEntry]) -> bool:
         return bool(form_problems(forms, manifest.model_copy(update={"tables": tables})))
 
-    one = next(iter(manifest.tables.values()))
-    expect(refused({**manifest.tables, "unknown": one}), f"{kind.name}: any table is allowed.")
+    form = next(iter(manifest.tables.values()))
+    expect(refused({**manifest.tables, "unknown": form}), f"{kind.name}: any table is allowed.")
     for name, entry in manifest.tables.items():
         extra = entry.model_copy(update={"columns": {**entry.columns, "unknown": Role.STRUCTURE}})
         expect(

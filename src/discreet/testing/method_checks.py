@@ -22,8 +22,7 @@ from discreet.pipeline.release import Release
 from discreet.requirements.base import Requirement
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.table.roles import Role
-from discreet.testing.expectations import check_named, expect
-from discreet.testing.sample_tables import ATTRIBUTES, sample_job, sample_table
+from discreet.testing.sample_tables import ATTRIBUTES, check_named, expect, sample_job, sample_table
 
 Frame = pl.DataFrame
 USUAL = (KAnonymity(k=2),)
@@ -98,9 +97,13 @@ def published_sample(
     release = publish(None, job, seed=seed)
     place = release.save(folder / "release", report=False, attack=None, accept_risk=SYNTHETIC)
     for original in (None, job):
-        found = audit(place, original=original)
-        broken = [one.requirement for one in found.promises if not one.holds and not one.unproved]
-        expect(found.ok, f"{method.name}: the audit refuses {broken}, {found.problems}.")
+        verdict = audit(place, original=original)
+        broken = [
+            guarantee.requirement
+            for guarantee in verdict.promises
+            if not guarantee.holds and not guarantee.unproved
+        ]
+        expect(verdict.ok, f"{method.name}: the audit refuses {broken}, {verdict.problems}.")
     return release
 
 
@@ -117,8 +120,8 @@ def _check_series(
             present = people.slice(first, people.height - 4)
             folder = Path(name) / f"release {number}"
             published_sample(method, requirements, attributes, present, number, folder)
-        found = audit_series(ledger=Path(name) / LEDGER)
-    expect(found.ok, f"{method.name}: the audit refuses the series, {found.problems}.")
+        verdict = audit_series(ledger=Path(name) / LEDGER)
+    expect(verdict.ok, f"{method.name}: the audit refuses the series, {verdict.problems}.")
 
 
 def _facts(release: Release) -> dict[str, Any]:
@@ -130,12 +133,12 @@ def _facts(release: Release) -> dict[str, Any]:
 
 def _cells(release: Release) -> dict[str, list[str]]:
     """The rows of each table without what the release numbers at random."""
-    found = {}
+    cells = {}
     for name, table in release.tables.items():
         columns = release.manifest.tables[name].columns
-        kept = [column for column, role in columns.items() if role is not Role.STRUCTURE]
-        found[name] = sorted(map(repr, pl.DataFrame(table).select(kept).rows()))
-    return found
+        stable = [column for column, role in columns.items() if role is not Role.STRUCTURE]
+        cells[name] = sorted(map(repr, pl.DataFrame(table).select(stable).rows()))
+    return cells
 
 
 def _check_infeasible(

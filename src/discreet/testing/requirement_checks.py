@@ -22,9 +22,8 @@ from discreet.table.classes import Classes
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.counts import ClassCounts, count_classes
 from discreet.table.roles import Role
-from discreet.testing.expectations import check_named, expect
 from discreet.testing.method_checks import LEDGER, published_sample
-from discreet.testing.sample_tables import ATTRIBUTES, sample_table
+from discreet.testing.sample_tables import ATTRIBUTES, check_named, expect, sample_table
 from discreet.typing import Bools
 
 Cell = str | int | float | None
@@ -88,14 +87,18 @@ def _check_published(
     with TemporaryDirectory() as name:
         place = Path(name) / "published"
         release = published_sample(by, (), attributes, frame, seed, place)
-        found = {one.requirement: one for one in audit(place / "release").promises}
+        proved_guarantees = {
+            guarantee.requirement: guarantee for guarantee in audit(place / "release").promises
+        }
         series = audit_series(ledger=Path(name) / LEDGER) if by.needs_history else None
-    stated = {one.requirement: one.parameters for one in release.manifest.promises}
+    stated = {
+        guarantee.requirement: guarantee.parameters for guarantee in release.manifest.promises
+    }
     expect(
         stated.get(requirement.name) == requirement.parameters(),
         f"{by.name} states {stated}, not {requirement.name} {requirement.parameters()}.",
     )
-    proved = found[requirement.name].holds or (series is not None and series.ok)
+    proved = proved_guarantees[requirement.name].holds or (series is not None and series.ok)
     expect(proved, f"{requirement.name}: no audit proves what {by.name} publishes.")
 
 
@@ -168,9 +171,9 @@ class _Example:
         return self.requirement.passes(self.count(classes), self.domains)
 
     def expect(self, holds: object, problem: str) -> None:
-        found = [[self.rows[row] for row in rows] for rows in self.classes]
+        classes = [[self.rows[row] for row in rows] for rows in self.classes]
         name, parameters = self.requirement.name, self.requirement.parameters()
-        expect(holds, f"{name} {parameters}: {problem} The classes are {found}.")
+        expect(holds, f"{name} {parameters}: {problem} The classes are {classes}.")
 
     def check(self, naive: Naive | None, merging: bool) -> None:
         self._check_attributes()
@@ -199,8 +202,8 @@ class _Example:
         passes = requirement.passes(counts, self.domains)
         published = requirement.naming(shown).passes(counts, self.domains)
         self.expect((published == passes).all(), "`naming` all values changes what passes.")
-        kept = requirement.within(list(table.columns))
-        same = kept is not None and (kept.passes(counts, self.domains) == passes).all()
+        narrowed = requirement.within(list(table.columns))
+        same = narrowed is not None and (narrowed.passes(counts, self.domains) == passes).all()
         self.expect(same, "`within` all attributes changes what passes.")
 
     def _check_figures(self) -> None:
@@ -241,12 +244,14 @@ class _Example:
         """Two passing classes make a passing one; one is enough where it is absorbing."""
         passes = dict(zip(self.classes, self.passes(self.classes).tolist(), strict=True))
         pairs = [
-            (one, other)
-            for one, other in combinations(self.classes, 2)
-            if passes[one] + passes[other] >= (1 if self.requirement.absorbing else 2)
+            (first, second)
+            for first, second in combinations(self.classes, 2)
+            if passes[first] + passes[second] >= (1 if self.requirement.absorbing else 2)
         ]
-        merged = self.passes([one + other for one, other in pairs]) if pairs else np.ones(0, bool)
-        lost = [pair for pair, kept in zip(pairs, merged, strict=True) if not kept]
+        merged = (
+            self.passes([first + second for first, second in pairs]) if pairs else np.ones(0, bool)
+        )
+        lost = [pair for pair, passes_ in zip(pairs, merged, strict=True) if not passes_]
         self.expect(not lost, f"Merging the rows {lost[:1]} loses it.")
 
     def _check_vacuous(self) -> None:
@@ -258,8 +263,8 @@ class _Example:
             for name in requirement.attributes(counts)
             if requirement.judge(single, self.domains, name).all()
         ]
-        found = requirement.vacuous_for(counts, self.domains)
-        self.expect(set(found) == set(vacuous), f"`vacuous_for` is {found}, not {vacuous}.")
+        answer = requirement.vacuous_for(counts, self.domains)
+        self.expect(set(answer) == set(vacuous), f"`vacuous_for` is {answer}, not {vacuous}.")
 
     def _check_least_removed(self) -> None:
         """No smaller number of removed rows lets a class pass."""

@@ -1,7 +1,8 @@
-"""Small random tables of people, and jobs that publish them."""
+"""What all checks share: small random tables of people, jobs that publish them, expectations."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from discreet.by_name import Named
 from discreet.job.model import Job
 from discreet.methods.base import Method
 from discreet.requirements.base import Requirement
@@ -70,3 +72,25 @@ def sample_job(
     if ledger is not None:
         written["ledger"] = {"path": str(ledger)}
     return Job.model_validate(written)
+
+
+def expect(holds: object, problem: str) -> None:
+    """Raise an AssertionError with the problem, also where Python runs without assertions."""
+    if not holds:
+        raise AssertionError(problem)
+
+
+def check_named(value: Named) -> None:
+    """Check a name, and that parameters are plain data from which an equal value is read."""
+    expect(
+        value.name and value.name == value.name.lower() and " " not in value.name,
+        f"The name '{value.name}' is not in lower case without blanks.",
+    )
+    parameters = value.parameters()
+    read = type(value).model_validate(json.loads(json.dumps(parameters)))
+    expect(read == value, f"{value.name}: {parameters} are read back as {read.parameters()}.")
+    undescribed = [
+        name for name, field in type(value).model_fields.items() if not field.description
+    ]
+    expect(not undescribed, f"{value.name}: parameters without description: {undescribed}.")
+    expect(type(value).__doc__, f"{value.name}: the class has no docstring.")

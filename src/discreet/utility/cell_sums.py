@@ -47,8 +47,8 @@ class CellSums:
         )
 
 
-def _summed(some: Mapping[str, float], others: Mapping[str, float]) -> dict[str, float]:
-    return {n: some.get(n, 0.0) + others.get(n, 0.0) for n in dict.fromkeys([*some, *others])}
+def _summed(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
+    return {n: first.get(n, 0.0) + second.get(n, 0.0) for n in dict.fromkeys([*first, *second])}
 
 
 def _given_up(bits: float, exact: float) -> float:

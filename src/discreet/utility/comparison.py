@@ -134,7 +134,7 @@ class Comparison(Result):
             ).rstrip()
             for row in rows
         ]
-        advice = [one.sentence for one in self.recommendations]
+        advice = [recommendation.sentence for recommendation in self.recommendations]
         if advice:
             advice += [
                 f"Only releases in which an attacker who knows all quasi-identifiers believes the "
@@ -173,8 +173,12 @@ class Comparison(Result):
             "untried": list(self.untried),
             "unlinked": _written(self.unlinked),
             "recommendations": [
-                {"for": str(one.use), "label": one.label, "sentence": one.sentence}
-                for one in self.recommendations
+                {
+                    "for": str(recommendation.use),
+                    "label": recommendation.label,
+                    "sentence": recommendation.sentence,
+                }
+                for recommendation in self.recommendations
             ],
         }
 
@@ -238,10 +242,10 @@ def mark_dominated(points: Sequence[Point], unlinked: Point) -> tuple[Point, ...
     )
 
 
-def outdoes(one: Point, other: Point) -> bool:
+def outdoes(point: Point, other: Point) -> bool:
     """Whether a point is no worse than another in D, belief and query error, and better in one."""
     names = ("divergence_ratio", "belief_99", "query_error")
-    pairs = [(getattr(one, name), getattr(other, name)) for name in names]
+    pairs = [(getattr(point, name), getattr(other, name)) for name in names]
     if None in pairs[0] or None in pairs[1]:
         return False
     compared = [(a, b) for a, b in pairs if a is not None and b is not None]

@@ -73,8 +73,8 @@ class Divergence:
     def to_dict(self) -> dict[str, Any]:
         """For the manifest and JSON: ``kl_divergence`` and ``divergence``."""
         release, unlinked = (
-            {name: value for name, value in asdict(one).items() if value is not None}
-            for one in (self.release, self.unlinked)
+            {name: value for name, value in asdict(part).items() if value is not None}
+            for part in (self.release, self.unlinked)
         )
         whole = {"kl_divergence": release.pop("kl_divergence", None)}
         return {

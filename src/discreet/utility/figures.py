@@ -135,7 +135,7 @@ class Measures(Figures):
             if isinstance(figure, int | float)
         ]
         lines += self.lines()
-        lines += [str(found) for found in self.terms.values()]
+        lines += [str(measures) for measures in self.terms.values()]
         return "\n".join(lines)
 
     def to_dict(self, *, private: bool = False) -> dict[str, Any]:
@@ -152,7 +152,9 @@ class Measures(Figures):
             "classes": self.structure.classes,
             "loss_by_attribute": dict(self.loss_by_attribute),
             "loss_sensitive": self.loss_sensitive,
-            "terms": {name: found.to_dict(private=private) for name, found in self.terms.items()}
+            "terms": {
+                name: measures.to_dict(private=private) for name, measures in self.terms.items()
+            }
             or None,
             **self.counts,
             **self.further,
@@ -195,8 +197,8 @@ class ProjectedMeasures(Figures):
     @property
     def loss_sensitive(self) -> float | None:
         """The mean over sensitive attributes, each in its own table."""
-        found = {n: loss for t in self.tables.values() for n, loss in t.loss_by_sensitive.items()}
-        return _mean(found) if found else None
+        losses = {n: loss for t in self.tables.values() for n, loss in t.loss_by_sensitive.items()}
+        return _mean(losses) if losses else None
 
     def with_divergence(self, divergence: Divergence) -> Self:
         """The association lost between sensitive attributes is Γα, what is in one table."""

@@ -38,11 +38,11 @@ def fixed_reader(
 ) -> WorstBelief | None:
     """What the attacker believes; None where nothing is sensitive or cells overlap too much."""
     marks = sensitive_values or {}
-    found = [
+    by_attribute = [
         beliefs_in(original, release, column.name, persons, marks.get(column.name))
         for column in original.sensitive
     ]
-    beliefs = [belief for belief in found if belief is not None and len(belief)]
+    beliefs = [belief for belief in by_attribute if belief is not None and len(belief)]
     if not beliefs:
         return None
     return WorstBelief(

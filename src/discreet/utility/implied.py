@@ -59,9 +59,9 @@ class QueryBatch:
 
     def only(self, attributes: Collection[str]) -> QueryBatch:
         """The same queries without what they ask of other attributes."""
-        kept = {name: member for name, member in self.members.items() if name in attributes}
+        members = {name: member for name, member in self.members.items() if name in attributes}
         terms = {name: asked for name, asked in self.terms.items() if name in attributes}
-        return QueryBatch(self.number, kept, terms)
+        return QueryBatch(self.number, members, terms)
 
     def share_of_domain(self) -> Floats:
         """(queries,) What each query's predicate holds of the whole domain."""

@@ -126,10 +126,10 @@ class ImpliedGeneralized(Implied):
         return mass + self._suppressed_rows / domain
 
     def pair_table(self, first: Column, second: Column) -> Floats:
-        (one, other), count = self._roll_up([first.name, second.name])
+        (first_code, second_code), count = self._roll_up([first.name, second.name])
         coverages = self._coverages[first.name], self._coverages[second.name]
         cells = coverages[1].cells
-        half = coverages[0].spread(one, other, count.astype(np.float64), cells)
+        half = coverages[0].spread(first_code, second_code, count.astype(np.float64), cells)
         value, cell = np.nonzero(half)
         table = coverages[1].spread(cell, value, half[value, cell], first.cardinality).T
         return table + self._suppressed_rows / table.size
@@ -185,9 +185,9 @@ class _ClassRows:
         for part in stretches(np.diff(fits[0])[kind[first]]):
             place, line = entries_of(fits[0], kind[first[part]])
             fit = fits[1][place].astype(np.int64)
-            found = places_of(key, fit * numbers.count + of_people[first[part]][line])
+            entry = places_of(key, fit * numbers.count + of_people[first[part]][line])
             held = np.zeros(len(fit))
-            held[found >= 0] = count[found[found >= 0]]
+            held[entry >= 0] = count[entry[entry >= 0]]
             held += self._loose_mass(fit, [code[first[part]][line] for code in codes])
             mass[part] = np.bincount(line, weight[fit] * held, len(mass[part]))
         return mass[lines.class_of_row]

@@ -73,21 +73,21 @@ class Learning:
     @property
     def skill(self) -> float | None:
         """The mean over targets that can be learnt at all."""
-        found = [one.skill for one in self.targets if one.skill is not None]
-        return float(np.mean(found)) if found else None
+        skills = [target.skill for target in self.targets if target.skill is not None]
+        return float(np.mean(skills)) if skills else None
 
     @property
     def accuracy(self) -> float:
         """The mean over targets."""
-        return float(np.mean([one.release.accuracy for one in self.targets]))
+        return float(np.mean([target.release.accuracy for target in self.targets]))
 
     def lines(self) -> list[str]:
         """For a terminal."""
         return [
-            f"learning             {_shown(one.skill)}   skill for {one.target}; accuracy "
-            f"{one.release.accuracy:.4f}, {one.original.accuracy:.4f} from the original, "
-            f"{one.floor.accuracy:.4f} from value frequencies alone"
-            for one in self.targets
+            f"learning             {_shown(target.skill)}   skill for {target.target}; accuracy "
+            f"{target.release.accuracy:.4f}, {target.original.accuracy:.4f} from the original, "
+            f"{target.floor.accuracy:.4f} from value frequencies alone"
+            for target in self.targets
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class Learning:
             "skill": self.skill,
             "accuracy": self.accuracy,
             "draws": self.draws,
-            "targets": [one.to_dict() for one in self.targets],
+            "targets": [target.to_dict() for target in self.targets],
         }
 
 
@@ -167,8 +167,8 @@ class Teacher:
         for drawn in draws:
             count += 1
             rows = _some(np.arange(len(drawn[self._names[0]])), self._rng)
-            for target, found in scores.items():
-                found.append(self._score({n: drawn[n][rows] for n in self._names}, target))
+            for target, target_scores in scores.items():
+                target_scores.append(self._score({n: drawn[n][rows] for n in self._names}, target))
         skills = [
             Skill(target, _mean(scores[target]), original, floor)
             for target, (original, floor) in self._targets.items()

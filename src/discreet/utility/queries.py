@@ -161,8 +161,8 @@ class QueryErrors:
 
     def line(self) -> str:
         """The headline, for a terminal."""
-        found, base = self.release.median, self.unlinked.median
-        shown = "no query with an answer" if found is None else f"{found:.4f}"
+        median, base = self.release.median, self.unlinked.median
+        shown = "no query with an answer" if median is None else f"{median:.4f}"
         beside = "" if base is None else f"   unlinked baseline: {base:.4f}"
         line = f"median query error   {shown}{beside}{', weighted' if self.weighted else ''}"
         if self.persons is None or self.persons.release.median is None:
@@ -196,12 +196,14 @@ def query_errors(
     """
     if not original.rows:
         return None
+    # Three readers of each query: the original, the release and the unlinked baseline.
     rng = np.random.default_rng(seed)
     sides = sides_of(original, sets=release.answers_sets)
     truth = exact([*sides[0], *sides[1]], original.rows, weights)
     unlinked = ImpliedUnlinked(sides, original.rows, weights)
     total = original.rows if weights is None else float(weights.sum())
     matching = None if persons is None else MatchingPersons(original, persons)
+    # Ask batch by batch, so that memory stays bounded.
     answers, of_persons = [], []
     for batch in workload.batches(original, rng, sets=release.answers_sets):
         answers.append(np.stack([reader.estimate(batch) for reader in (truth, release, unlinked)]))
@@ -209,6 +211,7 @@ def query_errors(
             of_persons.append(matching.count(batch))
     if not answers:
         return None
+    # Compare the answers, by rows and, where persons have several, by persons.
     actual, estimate, baseline = np.concatenate(answers, axis=1)
     actual = np.rint(actual) if weights is None else actual
     by_person = None
@@ -246,7 +249,7 @@ class MatchingPersons:
         """(queries,) Count the persons that match each query."""
         codes = {name: self._original[name].codes[self._order] for name in batch.members}
         codes |= {name: self._original[name].codes[self._order] for name in batch.terms}
-        found = np.zeros(len(batch.number))
+        matching = np.zeros(len(batch.number))
         for query in range(len(batch.number)):
             matches = np.ones(self._original.rows, bool)
             for name, member in batch.members.items():
@@ -255,8 +258,8 @@ class MatchingPersons:
                 has_any = _with_any(terms_of(self._original[name]), asked.asked[:, query])
                 matches &= has_any[codes[name]]
             person = self._person[matches]  # ascending
-            found[query] = np.count_nonzero(np.diff(person)) + bool(len(person))
-        return found
+            matching[query] = np.count_nonzero(np.diff(person)) + bool(len(person))
+        return matching
 
 
 def _with_any(terms: Terms, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -91,10 +91,10 @@ class ImpliedReading(Generic[Found]):
         from discreet.utility.divergence import distance
 
         away = distance(self.original, implied)
-        found = {"kl_uniform": away.kl_divergence, "divergence_ratio_uniform": away.ratio}
+        headlines = {"kl_uniform": away.kl_divergence, "divergence_ratio_uniform": away.ratio}
         if queries is not None:
             from discreet.utility.queries import query_errors
 
             errors = query_errors(self.original, implied, queries, seed)
-            found["query_error_uniform"] = None if errors is None else errors.release.median
-        return {name: figure for name, figure in found.items() if figure is not None}
+            headlines["query_error_uniform"] = None if errors is None else errors.release.median
+        return {name: figure for name, figure in headlines.items() if figure is not None}

@@ -56,12 +56,14 @@ _MERITS = {
 
 def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float) -> Recommendation:
     """Return the recommended release for a use; the unlinked baseline where nothing beats it."""
+    # Releases that have the figure of this use, and a belief.
     merit = _MERITS[use]
     able = [p for p in points if not p.failed and merit.figure(p) is not None]
     judged = [point for point in able if point.belief_99 is not None]
     none = f"Recommended for {use}: none."
     if not judged:
         return Recommendation(use, None, f"{none} No release {merit.lacking}.")
+    # The ceiling can be below what is believed without any release.
     known = unlinked.belief_99
     if known is not None and known > ceiling + ROUNDING:
         return Recommendation(
@@ -70,6 +72,7 @@ def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float
             f"{none} No release can meet the ceiling of {ceiling:g}: without any link the true "
             f"value is already believed with {known:.3f}, since some value is that frequent.",
         )
+    # Releases within the ceiling.
     safe = [point for point in judged if _belief(point) <= ceiling + ROUNDING]
     if not safe:
         least = min(judged, key=_belief)
@@ -79,6 +82,7 @@ def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float
             f"{none} The lowest 99th-percentile belief is {_belief(least):.3f} ({least.label}), "
             f"above the ceiling of {ceiling:g}.",
         )
+    # Those that two tables without a link do not dominate, and these tables.
     candidates = [point for point in safe if not outdoes(unlinked, point)]
     if not unlinked.failed and merit.figure(unlinked) is not None and known is not None:
         candidates.append(unlinked)
@@ -89,6 +93,7 @@ def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float
             f"{none} Two tables without a link are no worse than every release within the ceiling, "
             "in divergence, belief and query error.",
         )
+    # The best of them by the figure of the use.
     best = min(candidates, key=lambda point: _order(merit, point))
     if best is unlinked:
         return Recommendation(

@@ -68,8 +68,8 @@ class TermCoverage:
         total = np.zeros(len(hidden))
         width = np.full(len(every), max(len(hidden), 1))
         for part in stretches(width):
-            some = first[part.start : part.stop + 1]
-            showing = _rows_showing(some, cells, rows, self.start, self.term, words)
+            starts = first[part.start : part.stop + 1]
+            showing = _rows_showing(starts, cells, rows, self.start, self.term, words)
             product = hidden * every[part, None] + (1.0 - hidden) * showing[:, : len(hidden)]
             for attribute in range(place.shape[1]):
                 product *= shares[place[part, attribute]]
@@ -90,9 +90,9 @@ def term_coverage(original: Column, published: Column) -> TermCoverage:
     rows = len(published.codes)
     # the original's terms of suppressed rows are not known to be removed from published ones
     lost = before.counts(original.counts).sum() / max(len(original.codes), 1)
-    kept = after.counts(published.counts).sum() / max(rows, 1)
+    remaining = after.counts(published.counts).sum() / max(rows, 1)
     return TermCoverage(
-        after.start, after.codes_in(names), len(names), max(float(lost - kept), 0.0)
+        after.start, after.codes_in(names), len(names), max(float(lost - remaining), 0.0)
     )
 
 
@@ -101,8 +101,8 @@ def share_of_sets(terms: Terms, asked: NDArray[np.bool_]) -> Floats:
     sets = len(terms.start) - 1
     every, once = np.arange(sets, dtype=np.int32), np.ones(sets, np.int64)
     whole = np.array([0, sets])
-    found = _rows_showing(whole, every, once, terms.start, terms.term, _words(asked))[0]
-    return np.asarray(found[: asked.shape[1]] / max(sets, 1), np.float64)
+    showing = _rows_showing(whole, every, once, terms.start, terms.term, _words(asked))[0]
+    return np.asarray(showing[: asked.shape[1]] / max(sets, 1), np.float64)
 
 
 def _words(asked: NDArray[np.bool_]) -> Words:

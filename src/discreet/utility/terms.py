@@ -51,10 +51,10 @@ class TermMeasures:
 
     def __str__(self) -> str:
         change = self.belief_change
-        said = (
+        headline = (
             f"{self.suppressed_terms:,} removed ({self.suppressed_share:.1%}), cost {self.cost:.4f}"
         )
-        lines = [f"terms of {self.attribute}: {said}"]
+        lines = [f"terms of {self.attribute}: {headline}"]
         if change is not None:
             lines.append(
                 f"belief in its labels moves by {change.mean:.6f} on average, by "

@@ -65,7 +65,7 @@ def evidence(
 
         key = None if sign is None else SigningKey.load(sign)
         with progress_bar(quiet=quiet) as progress:
-            made = make_pack(
+            pack = make_pack(
                 release,
                 framework.value,
                 original=original,
@@ -73,15 +73,15 @@ def evidence(
                 seconds=seconds,
                 progress=progress,
             )
-        private = ".private" if made.private else ""
+        private = ".private" if pack.private else ""
         beside = release.resolve().with_name(
             f"{release.resolve().name}{private}.evidence-{framework.value}.html"
         )
-        path = made.save(beside if output is None else output, sign=key, force=force)
+        path = pack.save(beside if output is None else output, sign=key, force=force)
         if json:
-            say_json({**made.to_dict(), "path": str(path)})
+            say_json({**pack.to_dict(), "path": str(path)})
         if not quiet:
-            gaps = f"{made.to_write} parts are to be written by the publisher"
-            note(f"Wrote {path}: {gaps}; {made.not_computed} were not computed.")
-            if made.private:
+            gaps = f"{pack.to_write} parts are to be written by the publisher"
+            note(f"Wrote {path}: {gaps}; {pack.not_computed} were not computed.")
+            if pack.private:
                 note("It is private: it holds figures that the release must not contain.")

@@ -183,7 +183,7 @@ class Evidence(Result):
     accepted_risk: str | None = None  # the publisher's reason against the verdict
 
     def _count(self, kind: type) -> int:
-        return sum(isinstance(part, kind) for one in self.sections for part in one.parts)
+        return sum(isinstance(part, kind) for section in self.sections for part in section.parts)
 
     @property
     def to_write(self) -> int:
@@ -209,10 +209,10 @@ class Evidence(Result):
             "not_computed": self.not_computed,
             "verdict": None if self.verdict is None else self.verdict.to_dict(),
             "figures": dict(self.figures),
-            "thresholds": [one.to_dict() for one in self.thresholds],
+            "thresholds": [item.to_dict() for item in self.thresholds],
             "sections": [
-                {"title": one.title, "parts": [part.to_dict() for part in one.parts]}
-                for one in self.sections
+                {"title": item.title, "parts": [part.to_dict() for part in item.parts]}
+                for item in self.sections
             ],
         }
 
@@ -270,8 +270,10 @@ class Evidence(Result):
             sections=[
                 *self._verdict_section(),
                 *(
-                    Section(one.title, joined(part.html() for part in one.parts), one.short)
-                    for one in self.sections
+                    Section(
+                        section.title, joined(part.html() for part in section.parts), section.short
+                    )
+                    for section in self.sections
                 ),
             ],
             to_sign=True,
@@ -281,18 +283,20 @@ class Evidence(Result):
         return () if self.accepted_risk is None else (f"{ACCEPTED} {self.accepted_risk}",)
 
     def _verdict_section(self) -> Iterator[Section]:
-        found = self.verdict
-        if found is None:
+        verdict = self.verdict
+        if verdict is None:
             return
-        parts = [paragraph(found.about), sentences(found.reasons)]
-        if found.stronger:
-            parts += [subheading("Stronger than you asked for"), sentences(found.stronger)]
-        yield Section(f"Verdict about risk: {found.word}", joined(parts), "Verdict")
+        parts = [paragraph(verdict.about), sentences(verdict.reasons)]
+        if verdict.stronger:
+            parts += [subheading("Stronger than you asked for"), sentences(verdict.stronger)]
+        yield Section(f"Verdict about risk: {verdict.word}", joined(parts), "Verdict")
 
     def _cards(self) -> Iterator[Card]:
-        kept, total = self.figures["guarantees_kept"], self.figures["guarantees"]
-        tone: Tone = "good" if kept == total and total else "warn"
-        yield Card("guarantees-kept", "guarantees kept", kept, f"{kept} of {total}", tone=tone)
+        holding, total = self.figures["guarantees_kept"], self.figures["guarantees"]
+        tone: Tone = "good" if holding == total and total else "warn"
+        yield Card(
+            "guarantees-kept", "guarantees kept", holding, f"{holding} of {total}", tone=tone
+        )
         test = self.thresholds[0]
         if test.value is not None:
             limit: tuple[str, Tone] = ("", "")
@@ -300,12 +304,14 @@ class Evidence(Result):
                 met = test.verdict == "met"
                 limit = f"at most {test.at_most}", "good" if met else "bad"
             yield Card("greatest-risk", test.figure, test.value, f"{test.value:.4f}", *limit)
-        found = self.figures["singling_out"]
-        if found is not None and found["unchanged"]:
-            share = found.get("at_most", found["unique"]["2"]) / max(found["counted"], 1)
+        singling_out = self.figures["singling_out"]
+        if singling_out is not None and singling_out["unchanged"]:
+            share = singling_out.get("at_most", singling_out["unique"]["2"]) / max(
+                singling_out["counted"], 1
+            )
             yield Card(
-                "singled-out", f"unique by two of {found['unchanged']:,} unchanged columns", share,
-                f"{share:.1%}", tone="warn" if share else "good",
+                "singled-out", f"unique by two of {singling_out['unchanged']:,} unchanged columns",
+                share, f"{share:.1%}", tone="warn" if share else "good",
             )  # fmt: skip
         yield Card(
             "to-write", "parts to be written by the publisher", self.to_write, f"{self.to_write}",

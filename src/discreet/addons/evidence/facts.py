@@ -52,16 +52,16 @@ class FileRisk:
 
 def file_risks(tables: Mapping[str, CodedTable], kind: Kind) -> list[FileRisk]:
     """Return the risk by quasi-identifiers, and by group where rows of a group differ in them."""
-    found = [
+    risks = [
         FileRisk.of(name, "quasi-identifiers", classes_of(table.quasi_identifiers, table.rows).size)
         for name, table in tables.items()
         if table.quasi_identifiers
     ]
     if not kind.makes_alike:
-        found += [
+        risks += [
             FileRisk.of(name, GROUP, size) for name, size in class_sizes(kind, tables).items()
         ]
-    return found
+    return risks
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +91,8 @@ class ReleaseFacts:
         """The facts of the files alone."""
         columns = [column for table in tables.values() for column in table]
         risks = tuple(file_risks(tables, kind_of(manifest.kind)))
-        found = tuple(safe_harbor(columns))
-        return cls(manifest, manifest_sha256, signed, audit, risks, found)
+        identifiers = tuple(safe_harbor(columns))
+        return cls(manifest, manifest_sha256, signed, audit, risks, identifiers)
 
     @property
     def is_private(self) -> bool:
@@ -121,13 +121,13 @@ class ReleaseFacts:
         return [] if self.singling_out is None else singling_sentences(self.singling_out)
 
     def _worst(self, figure: str) -> float | None:
-        found = [getattr(risk, figure) for risk in self.attacked_tables]
-        known = [value for value in found if value is not None]
+        figures = [getattr(risk, figure) for risk in self.attacked_tables]
+        known = [value for value in figures if value is not None]
         return max(known) if known else None
 
     def _of_files(self, figure: str, alike_by: str) -> float | None:
-        found = [getattr(risk, figure) for risk in self.risks if risk.alike_by == alike_by]
-        return max(found, default=None)
+        figures = [getattr(risk, figure) for risk in self.risks if risk.alike_by == alike_by]
+        return max(figures, default=None)
 
     @property
     def grouped(self) -> bool:
@@ -194,8 +194,8 @@ class ReleaseFacts:
             figures["greatest risk of a row by its quasi-identifiers"] = by_cells
         refused = self.verdict is not None and self.verdict.word == REFUSE
         tests = [
-            ThresholdTest(source, name, one, PUBLIC_RELEASE, refused)
-            for name, one in figures.items()
+            ThresholdTest(source, name, value, PUBLIC_RELEASE, refused)
+            for name, value in figures.items()
         ]
         cms = f"CMS cell size policy (at least {SMALLEST_CELL})"
         smallest = ThresholdTest(cms, tests[0].figure, tests[0].value, 1 / SMALLEST_CELL, refused)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.addons.evidence.document import Evidence
 from discreet.addons.evidence.facts import ReleaseFacts
-from discreet.addons.evidence.pack import make_evidence, require_framework
 from discreet.api.audit import audit_files
 from discreet.api.shared.opened_release import job_of_original
 from discreet.attacks.run import run_attacks
@@ -27,6 +26,64 @@ from discreet.releases.manifest import FILE_NAME, Manifest, sha256_of
 
 if TYPE_CHECKING:
     from discreet.job.model import Job
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from discreet.addons.evidence.document import EvidenceSection
+from discreet.addons.evidence.frameworks import ema, gdpr, hipaa, nist
+
+
+class Framework(NamedTuple):
+    """The structure that a reviewer asks for."""
+
+    title: str
+    about: tuple[str, ...]
+    sections: Callable[[ReleaseFacts], tuple[EvidenceSection, ...]]
+
+
+FRAMEWORKS = {
+    "ema": Framework(ema.TITLE, ema.ABOUT, ema.sections),
+    "hipaa": Framework(hipaa.TITLE, hipaa.ABOUT, hipaa.sections),
+    "nist": Framework(nist.TITLE, nist.ABOUT, nist.sections),
+    "gdpr": Framework(gdpr.TITLE, gdpr.ABOUT, gdpr.sections),
+}
+
+
+def require_framework(name: str) -> Framework:
+    """Return a framework; raise for an unknown one."""
+    if name not in FRAMEWORKS:
+        raise InputError(f"'{name}' is no framework. Use one of: {', '.join(FRAMEWORKS)}.")
+    return FRAMEWORKS[name]
+
+
+def make_evidence(facts: ReleaseFacts, name: str) -> Evidence:
+    """Fill the structure of a framework with the facts of a release."""
+    framework = require_framework(name)
+    manifest = facts.manifest
+    figures = facts.figures
+    if name == "hipaa":
+        figures["safe_harbor"] = [finding.to_dict() for finding in facts.identifiers]
+    return Evidence(
+        framework=name,
+        title=framework.title,
+        about=framework.about,
+        private=facts.is_private,
+        made=datetime.now(UTC).strftime("%Y-%m-%d"),
+        release={
+            "discreet": manifest.discreet,
+            "method": manifest.method.name,
+            "kind": manifest.kind,
+            "manifest_sha256": facts.manifest_sha256,
+            "tables": {table.file: table.sha256 for table in manifest.tables.values()},
+        },
+        sections=framework.sections(facts),
+        thresholds=facts.thresholds,
+        figures=figures,
+        verdict=facts.verdict,
+        accepted_risk=facts.accepted_risk,
+    )
+
 
 FrameworkName = Literal["ema", "hipaa", "nist", "gdpr"]
 
@@ -87,7 +144,11 @@ def evidence(
 def _require_passed(folder: Path, audit: Audit) -> None:
     if audit.ok:
         return
-    broken = [f"{one.requirement} does not hold" for one in audit.promises if not one.holds]
+    broken = [
+        f"{guarantee.requirement} does not hold"
+        for guarantee in audit.promises
+        if not guarantee.holds
+    ]
     listed = "".join(f"\n  - {line}" for line in [*audit.problems, *broken])
     raise AuditError(f"{folder}: the release failed its audit; no evidence was written.{listed}")
 
@@ -96,11 +157,11 @@ def _private_file(folder: Path, manifest: Manifest) -> Mapping[str, Any]:
     """The private file beside a release; nothing where it is missing or of another release."""
     place = folder.resolve().with_name(f"{folder.resolve().name}.private.json")
     try:
-        found = json.loads(read_text(place, most=MOST_PRIVATE_BYTES))
-        utility = found.get("utility", {})
+        private = json.loads(read_text(place, most=MOST_PRIVATE_BYTES))
+        utility = private.get("utility", {})
     except (OSError, ValueError, AttributeError):
         return {}
     stated = manifest.utility.model_dump(exclude_none=True)
     shared = [name for name in ("discernibility", "classes", "class_size") if name in utility]
     same = all(utility[name] == stated[name] for name in shared if name in stated)
-    return found if same else {}
+    return private if same else {}

@@ -43,7 +43,7 @@ def release_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
     yield FactTable(
         ("file", "rows", "sha256"),
         (
-            *((one.file, f"{one.rows:,}", one.sha256) for one in manifest.tables.values()),
+            *((table.file, f"{table.rows:,}", table.sha256) for table in manifest.tables.values()),
             ("manifest.json", "–", facts.manifest_sha256),
         ),
         (1,),
@@ -62,8 +62,8 @@ def variable_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
     """Direct identifiers, quasi-identifiers and other columns, and what was done to each."""
     roles = {
         name: role
-        for one in facts.manifest.tables.values()
-        for name, role in one.columns.items()
+        for table in facts.manifest.tables.values()
+        for name, role in table.columns.items()
         if role is not Role.STRUCTURE
     }
     rows = [(name, _VARIABLE[role], "published") for name, role in roles.items()]
@@ -97,8 +97,8 @@ def technique_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
     """The techniques, in the sentences of the release."""
     manifest = facts.manifest
     yield Paragraph(f"Method: {manifest.method.name}. Kind of release: {manifest.kind}.")
-    for said in (*collapsed(manifest), *treatment(manifest)):
-        yield Paragraph(said)
+    for sentence in (*collapsed(manifest), *treatment(manifest)):
+        yield Paragraph(sentence)
 
 
 def guarantee_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
@@ -113,13 +113,13 @@ def guarantee_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
         verdict = "holds" if promise.holds else "not checked"
         if promise.holds and promise.vacuous_for is not None:
             verdict = "excludes nothing"
-        said = promise.to_requirement().stated(facts.manifest.unit)
+        sentence = promise.to_requirement().stated(facts.manifest.unit)
         achieved = promise.unproved or inline(promise.achieved)
-        rows.append((promise.requirement, said, inline(asked), achieved, verdict))
+        rows.append((promise.requirement, sentence, inline(asked), achieved, verdict))
     head = ("guarantee", "meaning", "required", "achieved", "verdict")
     yield FactTable(head, tuple(rows))
-    for said in (*warnings(promises), *uncovered(facts.manifest)):
-        yield Paragraph(said)
+    for sentence in (*warnings(promises), *uncovered(facts.manifest)):
+        yield Paragraph(sentence)
 
 
 def risk_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
@@ -146,8 +146,8 @@ def risk_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
         )
     if facts.manifest.keeps_rows:
         yield Paragraph("A person may have several rows: the figures of the files count rows.")
-    for said in facts.singling_sentences:
-        yield Paragraph(said)
+    for sentence in facts.singling_sentences:
+        yield Paragraph(sentence)
     yield from _attacked_risks(facts)
 
 
@@ -166,12 +166,12 @@ def _attacked_risks(facts: ReleaseFacts) -> Iterator[PackPart]:
             ),
             (1, 2, 3, 4),
         )  # fmt: skip
-    found = facts.estimated_population
-    if found and found.get("source") in SOURCES:
+    population = facts.estimated_population
+    if population and population.get("source") in SOURCES:
         yield Paragraph(
-            f"Risk in a population of {found['persons']:,.0f} persons, found while publishing, "
-            f"{SOURCES[found['source']]}: {found['average']:.4f} on average and at most "
-            f"{found['maximum']:.4f}."
+            f"Risk in a population of {population['persons']:,.0f} persons, found while "
+            f"publishing, {SOURCES[population['source']]}: {population['average']:.4f} on "
+            f"average and at most {population['maximum']:.4f}."
         )
     if facts.population_risk is None:
         yield NotComputed(
@@ -184,9 +184,9 @@ def threshold_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
     yield FactTable(
         ("threshold of", "figure", "computed", "at most", "verdict"),
         tuple(
-            (one.source, one.figure, "–" if one.value is None else f"{one.value:.4f}",
-             f"{one.at_most:.4f}", one.verdict)
-            for one in facts.thresholds
+            (test.source, test.figure, "–" if test.value is None else f"{test.value:.4f}",
+             f"{test.at_most:.4f}", test.verdict)
+            for test in facts.thresholds
         ),
         (2, 3),
     )  # fmt: skip
@@ -200,8 +200,8 @@ def attack_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
     """What the strongest attackers learn, in a sentence and the tables of the three criteria."""
     if facts.attacks is None:
         yield NotComputed("No attacker was tried.", WITH_ORIGINAL)
-        for said in certain_attackers(facts.audit.readers):
-            yield Paragraph(said)
+        for sentence in certain_attackers(facts.audit.readers):
+            yield Paragraph(sentence)
         return
     yield Paragraph(facts.attacks.summary)
     for criterion in Criterion:
@@ -215,16 +215,16 @@ def criterion_parts(facts: ReleaseFacts, criterion: Criterion) -> Iterator[PackP
     if facts.attacks is None:
         yield NotComputed(f"No attacker was tried ({criterion}).", WITH_ORIGINAL)
         return
-    found = [one for one in facts.attacks.findings if one.criterion is criterion]
-    if not found:
+    findings = [finding for finding in facts.attacks.findings if finding.criterion is criterion]
+    if not findings:
         yield NotComputed(f"No attack of this kind applies to the release ({criterion}).", "")
         return
-    ranked = sorted(found, key=lambda one: one.severity, reverse=True)
+    ranked = sorted(findings, key=lambda finding: finding.severity, reverse=True)
     head = (
         "attack", "the attacker", "aim", "targets", "greatest", "mean", "without the release",
         "verdict",
     )  # fmt: skip
-    yield FactTable(head, tuple(_attacker(one) for one in ranked[:SHOWN]), (3, 4, 5, 6))
+    yield FactTable(head, tuple(_attacker(finding) for finding in ranked[:SHOWN]), (3, 4, 5, 6))
     if len(ranked) > SHOWN:
         yield Paragraph(
             f"{len(ranked) - SHOWN:,} more attackers of this criterion learn less; "
@@ -263,9 +263,12 @@ def left_out_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
 
 def open_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
     """What the guarantees do not cover."""
-    found = [*uncomputed(facts.manifest, facts.manifest.readers), *known_weaknesses(facts.manifest)]
-    for said in found:
-        yield Paragraph(said)
+    weaknesses = [
+        *uncomputed(facts.manifest, facts.manifest.readers),
+        *known_weaknesses(facts.manifest),
+    ]
+    for sentence in weaknesses:
+        yield Paragraph(sentence)
 
 
 def utility_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
@@ -273,10 +276,10 @@ def utility_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
     manifest = facts.manifest
     gone = manifest.lost_share
     yield Paragraph(f"Suppressed rows: {manifest.lost_rows:,} ({gone:.1%}).")
-    said = worth(manifest, facts.private.get("method", {}), facts.private.get("utility", {}))
-    for one in said:
-        yield Paragraph(one)
-    if not said:
+    sentences = worth(manifest, facts.private.get("method", {}), facts.private.get("utility", {}))
+    for sentence in sentences:
+        yield Paragraph(sentence)
+    if not sentences:
         yield NotComputed(
             "Information loss against the original.",
             "Keep the private file (RELEASE.private.json) beside the release and use --original "
@@ -289,8 +292,8 @@ def identifier_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
     rows = []
     for finding in facts.identifiers:
         reasons = {**finding.look_at, **finding.found}
-        said = "; ".join(f"{name}: {why}" for name, why in reasons.items()) or "–"
-        row = (finding.letter, finding.name, finding.status, said)
+        columns = "; ".join(f"{name}: {why}" for name, why in reasons.items()) or "–"
+        row = (finding.letter, finding.name, finding.status, columns)
         rows.append(row if facts.job is None else (*row, _removed(facts, finding.letter)))
     head = ("", "identifier", "in the files", "columns")
     yield FactTable(head if facts.job is None else (*head, "not published"), tuple(rows))

@@ -99,8 +99,8 @@ def judge_files(
             return None
         return judge_and_sum(tables, manifest, task)
 
-    found = on_workers(session, list(range(shards)), kernel)
-    return [result for result in found if result is not None]
+    results = on_workers(session, list(range(shards)), kernel)
+    return [result for result in results if result is not None]
 
 
 def _counted(readings: Sequence[FileReading], table: str) -> list[Exchanged]:
@@ -116,9 +116,9 @@ def read_files(
 ) -> list[FileReading]:
     """Read every file of a release on the workers; its counted rows are written to a folder."""
     listed: list[tuple[WrittenFile, int]] = []  # with the rows of its table in files before it
-    for own in files.values():
-        before = accumulate((file.rows for file in own), initial=0)
-        listed += list(zip(own, before, strict=False))
+    for table_files in files.values():
+        before = accumulate((file.rows for file in table_files), initial=0)
+        listed += list(zip(table_files, before, strict=False))
     folder = staging / f"audit-{secrets.token_hex(8)}"
     folder.mkdir()
     shared = session.sparkContext.broadcast(manifest)
@@ -228,8 +228,8 @@ def _recount_shards(
         table = _shard_of_people(files, manifest, name, shard)
         return [0 if table is None else unique_by(table, People(Unit.ROW), p) for p in pairs]
 
-    found = on_workers(session, list(range(shards)), kernel)
-    return {pair: sum(own[place] for own in found) for place, pair in enumerate(pairs)}
+    counts = on_workers(session, list(range(shards)), kernel)
+    return {pair: sum(count[place] for count in counts) for place, pair in enumerate(pairs)}
 
 
 def _count_alone(
@@ -245,7 +245,7 @@ def _count_alone(
         shard = (row_hashes(values.select(column), 3) % shards).cast(pl.Int32).to_numpy()
         return exchange(values, shard, shards, Path(file.path).parent)
 
-    by_value = [one for one in on_workers(session, list(files), count) if one is not None]
+    by_value = [counts for counts in on_workers(session, list(files), count) if counts is not None]
     shared = session.sparkContext.broadcast(by_value)
 
     def kernel(shard: int) -> int:
@@ -275,12 +275,12 @@ def _cut_out(file: WrittenFile, folder: Path) -> Path:
     assert file.stretch is not None
     begin, end = file.stretch
     place = folder / f"{secrets.token_hex(8)}.csv"
-    with Path(file.path).open("rb") as whole, place.open("xb") as own:
-        own.write(read_header(whole))
+    with Path(file.path).open("rb") as whole, place.open("xb") as cut:
+        cut.write(read_header(whole))
         whole.seek(begin)
         left = end - begin
         while left and (piece := whole.read(min(left, READ_AT_ONCE))):
-            own.write(piece)
+            cut.write(piece)
             left -= len(piece)
     return place
 
@@ -288,11 +288,11 @@ def _cut_out(file: WrittenFile, folder: Path) -> Path:
 def unread_bytes(files: Mapping[str, Sequence[WrittenFile]]) -> list[str]:
     """CSV files with bytes that are in no stretch, so that no worker would read them."""
     problems = []
-    for name, own in files.items():
-        stretches = [file.stretch for file in own if file.stretch is not None]
+    for name, table_files in files.items():
+        stretches = [file.stretch for file in table_files if file.stretch is not None]
         if not stretches:
             continue
-        whole = Path(own[0].path)
+        whole = Path(table_files[0].path)
         with whole.open("rb") as file:
             ends = [len(read_header(file)), *(end for _, end in stretches)]
         if [begin for begin, _ in stretches] != ends[:-1] or ends[-1] != whole.stat().st_size:
@@ -307,9 +307,9 @@ def unlike_formed(
     problems = []
     for name, entry in manifest.tables.items():
         rows = sum(r.rows for r in readings if r.table == name)
-        found = sum(r.fingerprint for r in readings if r.table == name)
+        written = sum(r.fingerprint for r in readings if r.table == name)
         formed = sum(r.tables[name].fingerprint for r in results if name in r.tables)
-        if rows != entry.rows or found != formed:
+        if rows != entry.rows or written != formed:
             problems.append(
                 f"'{name}' does not have the rows that were formed ({rows} of {entry.rows})"
             )
@@ -353,8 +353,8 @@ def _rows_of_groups(
         rows.join(shared.value, on=by, how="semi", nulls_equal=True).write_ipc(path)
         return path
 
-    found = [path for path in on_workers(session, files, kernel) if path is not None]
-    return _summed(pl.concat([pl.read_ipc(path) for path in found])).drop(WEIGHT)
+    paths = [path for path in on_workers(session, files, kernel) if path is not None]
+    return _summed(pl.concat([pl.read_ipc(path) for path in paths])).drop(WEIGHT)
 
 
 def totals_of(readings: Sequence[FileReading]) -> dict[str, dict[str | None, int]]:
@@ -362,9 +362,9 @@ def totals_of(readings: Sequence[FileReading]) -> dict[str, dict[str | None, int
     totals: dict[str, dict[str | None, int]] = {}
     for reading in readings:
         for column, counts in reading.values.items():
-            own = totals.setdefault(column, {})
+            column_totals = totals.setdefault(column, {})
             for value, count in counts.items():
-                own[value] = own.get(value, 0) + count
+                column_totals[value] = column_totals.get(value, 0) + count
     return totals
 
 

@@ -61,13 +61,13 @@ def run_by_counts(rows: EncodedRows) -> list[PartResult]:
             rng = np.random.default_rng([plan.seed, 1, split.number, place])
             task = task_of_part(plan, frame, place_of, rng)
             classes = [joined[f"k{n}"].to_numpy() for n in range(len(recodings_of(outcome)))]
-            own = part_of_outcome(outcome, classes)
+            part = part_of_outcome(outcome, classes)
             results.append(
-                stage_part(plan, task, own, 0, folder, new_name(), frame[ROW].to_numpy())
+                stage_part(plan, task, part, 0, folder, new_name(), frame[ROW].to_numpy())
             )
         return results
 
-    return [result for own in on_workers(rows.session, rows.splits, kernel) for result in own]
+    return [result for part in on_workers(rows.session, rows.splits, kernel) for result in part]
 
 
 def _tuples(rows: EncodedRows) -> CodedTable:
@@ -88,12 +88,12 @@ def _tuples(rows: EncodedRows) -> CodedTable:
             counted.write_ipc(paths[-1])
         return paths
 
-    paths = [path for own in on_workers(rows.session, rows.splits, kernel) for path in own]
+    paths = [path for written in on_workers(rows.session, rows.splits, kernel) for path in written]
     limit = setting(rows.session, COLLECTED)
-    counted, found = summed((pl.read_ipc(path) for path in paths), limit)
+    counted, number = summed((pl.read_ipc(path) for path in paths), limit)
     if counted is None:
         raise InputError(
-            f"{plan.job.method.name}: the table has at least {found:,} distinct tuples of "
+            f"{plan.job.method.name}: the table has at least {number:,} distinct tuples of "
             f"quasi-identifiers and sensitive values, and the driver may hold {limit:,}. Make "
             f"quasi-identifiers coarser, use mondrian, or raise {COLLECTED} where the driver "
             "has the memory (about 100 bytes a tuple)."

@@ -1,26 +1,53 @@
-"""Methods that run on every part with the same code as on a whole table."""
+"""Methods that run on every part with the same code as on a whole table.
+
+The part of each row is learnt from a sample and checked against counts of all rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from discreet.addons.spark.assigning import along_curve, assignment, place_rows
-from discreet.addons.spark.encoded import ROW, EncodedRows, read_split, task_of_part
-from discreet.addons.spark.exchange import new_name, received
-from discreet.addons.spark.keeping import persons_in
+from discreet.addons.spark.encoded import (
+    ROW,
+    EncodedRows,
+    SourceSplit,
+    code_of_own,
+    pieces,
+    read_split,
+    task_of_part,
+    values_of,
+)
+from discreet.addons.spark.exchange import COUNT, Exchanged, exchange, new_name, received, summed
+from discreet.addons.spark.keeping import parts_of_persons, persons_in
 from discreet.addons.spark.parts import PERSON_NUMBER, SOURCE, PartPlan, PartResult, stage_part
-from discreet.addons.spark.placing import Assign, all_together
-from discreet.addons.spark.session import on_workers
-from discreet.errors import InfeasibleError
-from discreet.methods.base import Outcome, Spread
+from discreet.addons.spark.placing import (
+    Assign,
+    ByCuts,
+    ByDealing,
+    ByStretches,
+    all_together,
+    passing_parts,
+)
+from discreet.addons.spark.session import COLLECTED, ROWS_OF_PART, on_workers, setting
+from discreet.errors import InfeasibleError, InputError
+from discreet.methods.base import Outcome, ShardedMethod, Spread, Task
+from discreet.methods.mondrian.cuts_from_sample import top_cuts
 from discreet.methods.msa_diversity.msa_diversity import MsaDiversity
 from discreet.methods.msa_diversity.share_bounds import bounds_of, require_feasible, too_many
+from discreet.methods.shared.hilbert import task_keys
 from discreet.methods.shared.person_groups import group_persons
+from discreet.requirements.base import Requirement
+from discreet.requirements.quasi_sensitive import LinkRequirement
+from discreet.typing import Ints
+
+SAMPLE = 200_000  # rows that the driver learns the first cuts from, and
+SAMPLE_OF_PART = 2_000  # at least this many of each part
+STRETCHES, STRETCH = 64, 4096  # of the curve in a part at most, and rows of one at least
 
 FEWER = 4  # times fewer parts are tried where some part can't keep a guarantee that all can
 
@@ -86,18 +113,18 @@ def _run_parts(
 
     def kernel(number: int) -> PartResult | None:
         plan, placed, splits = shared.value
-        own: pl.DataFrame | None
+        frame: pl.DataFrame | None
         if placed is None:
-            own = pl.concat([f for split in splits for f in read_split(split, lookups.value)])
+            frame = pl.concat([f for split in splits for f in read_split(split, lookups.value)])
         else:
-            own = received(placed.files, placed.targets[number])
-        if own is None:
+            frame = received(placed.files, placed.targets[number])
+        if frame is None:
             return None
-        return _run_part(plan, own.sort(ROW), place_of, first + number, staging, keep_left)
+        return _run_part(plan, frame.sort(ROW), place_of, first + number, staging, keep_left)
 
     numbers = list(range(1 if placed is None else len(placed.targets)))
-    found = on_workers(rows.session, numbers, kernel)
-    return [result for result in found if result is not None]
+    results = on_workers(rows.session, numbers, kernel)
+    return [result for result in results if result is not None]
 
 
 def _run_part(
@@ -114,9 +141,11 @@ def _run_part(
     if task.kept is not None:
         number, source = frame[PERSON_NUMBER].to_numpy(), frame[SOURCE].to_numpy()
         persons = persons_in(number)
-        kept = replace(task, kept=persons)
-        grouped = group_persons(plan.job.method, kept, persons)
-        return stage_part(plan, kept, grouped, part, staging / "tables", name, row, number, source)
+        person_task = replace(task, kept=persons)
+        grouped = group_persons(plan.job.method, person_task, persons)
+        return stage_part(
+            plan, person_task, grouped, part, staging / "tables", name, row, number, source
+        )
     try:
         outcome: Outcome | None = plan.job.method.run(task)
     except InfeasibleError:
@@ -137,3 +166,152 @@ def _run_part(
     if result is None:
         return PartResult(part, len(frame), "", len(frame), 0, {}, (), {}, {}, (), str(path))
     return replace(result, left=str(path))
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedRows:
+    """Rows on their way to the tasks of their parts."""
+
+    files: Sequence[Exchanged]
+    targets: Sequence[Sequence[int]]  # of each part: the targets that hold its rows
+
+
+def assignment(rows: EncodedRows, spread: Spread | None, parts: int) -> tuple[Assign, int]:
+    """Return the part of each row, and the number of parts."""
+    if parts == 1:
+        return all_together, 1
+    if spread is Spread.CUTS:
+        return _cuts(rows, parts)
+    if spread is Spread.CURVE:
+        return along_curve(rows, parts), parts
+    return _dealt(rows, parts), parts
+
+
+def place_rows(rows: EncodedRows, assign: Assign, parts: int) -> PlacedRows:
+    """Write every row for the task of its part; parts by cuts are joined until all can pass."""
+    plan, place_of, lookups = rows.plan, rows.place_of, rows.lookups
+    by_person = plan.task.kept is not None
+    # All rows of a person are placed together.
+    at_once = 1 << 62 if by_person else rows.rows_of_part
+    of_values = (place_of[plan.source_of(c.name)] for c in plan.task.table.sensitive)
+    sensitive = list(dict.fromkeys(of_values))  # the bits of a set are made from one column
+    checked = isinstance(assign, ByCuts) and not by_person
+    shared = rows.share(assign)
+    folder = rows.staging / f"placed-{new_name()}"
+    folder.mkdir()
+
+    def kernel(split: SourceSplit) -> tuple[list[Exchanged], list[str]]:
+        assign = shared.value
+        assign = assign.of_split(split.number) if isinstance(assign, ByDealing) else assign
+        files, counts = [], []
+        for frame in pieces(read_split(split, lookups.value), at_once):
+            numbers = [name for name, kind in frame.schema.items() if kind.is_integer()]
+            columns = {name: frame[name].to_numpy() for name in numbers}
+            part = parts_of_persons(columns, assign) if by_person else assign(columns)
+            files.append(exchange(frame, part, parts, folder))
+            if checked:
+                values = frame.select(sensitive).with_columns(pl.Series("part", part, pl.Int32))
+                counts.append(str(folder / f"{new_name()}.counts"))
+                counted = values.group_by(pl.all()).agg(pl.len().cast(pl.Int64).alias(COUNT))
+                counted.write_ipc(counts[-1])
+        return files, counts
+
+    results = on_workers(rows.session, rows.splits, kernel)
+    files = [file for written, _ in results for file in written]
+    of_target = np.arange(parts)
+    if isinstance(assign, ByCuts) and checked:
+        of_target = _passing(rows, assign, [path for _, written in results for path in written])
+    targets = [np.flatnonzero(of_target == part).tolist() for part in range(of_target.max() + 1)]
+    return PlacedRows(files, targets)
+
+
+def _sample(rows: EncodedRows, parts: int) -> tuple[Task, float]:
+    """A sample of the rows as a task, and its share of them."""
+    plan, lookups = rows.plan, rows.lookups
+    share = min(1.0, max(SAMPLE, SAMPLE_OF_PART * parts) / rows.count)
+    names = [rows.place_of[name] for name in plan.coded]
+    folder = rows.staging / f"sample-{new_name()}"
+    folder.mkdir()
+
+    def kernel(split: SourceSplit) -> str:
+        rng = np.random.default_rng([plan.seed, 4, split.number])
+        frames = [
+            frame.filter(pl.Series(rng.random(len(frame)) < share))
+            for frame in read_split(split, lookups.value, names)
+        ]
+        path = folder / f"{new_name()}.rows"
+        pl.concat(frames).write_ipc(path)
+        return str(path)
+
+    files = on_workers(rows.session, rows.splits, kernel)
+    frame = pl.concat([pl.read_ipc(path) for path in files]).sort(ROW)
+    rng = np.random.default_rng([plan.seed, 2])
+    return task_of_part(plan, frame, rows.place_of, rng, plain=False), share
+
+
+def _cuts(rows: EncodedRows, parts: int) -> tuple[ByCuts, int]:
+    """The first cuts of a sample, and the number of parts that they make."""
+    task, share = _sample(rows, parts)
+    of_part = max(1, int(rows.rows_of_part * share / 2))
+    # with persons, a part that fails makes the job run again with fewer parts
+    asked = [] if task.kept is not None else _judged(task)
+    tree = top_cuts(replace(task, requirements=asked, knowledge={}, kept=None), of_part)
+    columns = [rows.place_of[c.name] for c in rows.plan.task.table.quasi_identifiers]
+    return ByCuts(tree, columns), tree.parts
+
+
+def _judged(task: Task) -> list[Requirement]:
+    """The requirements that the counts of a part decide."""
+    return [r for r in task.requirements if not isinstance(r, LinkRequirement)]
+
+
+def _passing(rows: EncodedRows, cuts: ByCuts, paths: Sequence[str]) -> Ints:
+    """The part of each target, without the cuts that leave a part which can't keep a guarantee.
+
+    ``paths`` are files with how many rows of each part have each combination of sensitive values.
+    """
+    plan, limit = rows.plan, setting(rows.session, COLLECTED)
+    counted, entries = summed((pl.read_ipc(path) for path in paths), limit)
+    if counted is None:
+        raise InputError(
+            f"{plan.job.method.name}: the parts have {entries:,} combinations of sensitive values "
+            f"or more, and the driver may hold {limit:,}. Raise {COLLECTED} where it has the "
+            f"memory, or {ROWS_OF_PART}, for fewer parts."
+        )
+    names = {rows.place_of[name]: name for name in plan.coded}
+    counted = counted.rename({n: names[n] for n in counted.columns if n in names})
+    task = replace(plan.task, requirements=_judged(plan.task))
+    tree, of_target = cuts.tree, np.arange(cuts.tree.parts)
+    while tree.parts > 1:
+        passes = passing_parts(task, counted)
+        if passes.all():
+            break
+        tree, new = tree.without(~passes)
+        of_target = new[of_target]
+        counted = counted.with_columns(part=pl.Series(new)[counted["part"]].cast(pl.Int32))
+    return of_target
+
+
+def along_curve(rows: EncodedRows, parts: int) -> Assign:
+    """Stretches of the curve, dealt to the parts: near rows together, all sorts in each."""
+    if parts == 1:
+        return all_together
+    task, _ = _sample(rows, parts)
+    keys = np.sort(task_keys(task))
+    stretches = parts * max(1, min(STRETCHES, rows.rows_of_part // STRETCH))
+    at = np.arange(1, stretches) * len(keys) // stretches
+    return ByStretches(rows.plan, rows.place_of, keys[at], parts)
+
+
+def _dealt(rows: EncodedRows, shards: int) -> Assign:
+    """Rows of each value dealt out one after the other, from where the last value ended."""
+    plan, task = rows.plan, rows.plan.task
+    assert isinstance(plan.job.method, ShardedMethod)
+    attribute = plan.job.method.shard_attribute(task)
+    column, number_of_code = rows.place_of[plan.source_of(attribute)], task.table[attribute].codes
+    counts = np.zeros((rows.splits[-1].number + 1, int(number_of_code.max()) + 1), np.int64)
+    for split in rows.splits:
+        numbers = number_of_code[code_of_own(split, rows.lookups.value)[column]]
+        counted = values_of(split).filter(pl.col("c") == column)[COUNT].to_numpy()
+        np.add.at(counts[split.number], numbers, counted)
+    return ByDealing(column, number_of_code, counts, shards)

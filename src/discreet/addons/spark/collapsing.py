@@ -42,19 +42,21 @@ def one_row_each(
     assert person is not None
     identifiers = job.ledger_person if job.ledger is not None else ()
     names = list(specs)
+    # All rows of a person go to one worker; count them and what rules need to know.
     placed = together(frame, job, specs)
-    counts, found = counted_persons(placed, job, specs, missing)
+    counts, collapsible = counted_persons(placed, job, specs, missing)
     stated = OneRowEach(counts, job.person_rules, person.count)
-    if found is None:
+    if collapsible is None:
         if counts.most > 1:
             raise InputError(f"{counts.sentence(person.place)} {ONE_ROW}")
         return None, specs, stated
-    facts, head = found
+    # Check the rules, and derive the columns that the collapsed table has.
+    facts, head = collapsible
     shared = frame.sparkSession.sparkContext.broadcast((job, dict(specs), missing))
     require_rules(job, head, facts)
-    made = _specs_of(job, head, specs, facts)
+    collapsed_specs = _specs_of(job, head, specs, facts)
     types = {n: frame.schema.fields[names.index(n)].dataType.simpleString() for n in names}
-    schema = _schema(job, head, made, types)
+    schema = _schema(job, head, collapsed_specs, types)
 
     def collapsed(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
         held = list(tables)
@@ -70,11 +72,12 @@ def one_row_each(
                 cells.append(text.to_arrow().cast(pa.string()))
             yield pa.table(cells, [f"c{place}" for place in range(len(cells))])
 
+    # Write the collapsed rows of all workers as one table.
     kinds = [*schema.values(), *("string" for _ in identifiers)]
     listed = ", ".join(f"c{place} {kind}" for place, kind in enumerate(kinds))
     stream(placed, collapsed, listed).write.parquet(folder.as_uri())
     written = ParquetFiles.of([folder]) or frame.sparkSession.read.parquet(folder.as_uri())
-    return written, made, stated
+    return written, collapsed_specs, stated
 
 
 def together(frame: DataFrame, job: Job, specs: Specs) -> DataFrame:
@@ -106,20 +109,20 @@ def counted_persons(
         agreement = Agreement.of([*table, *named.values()], job.person.column, persons)
         return persons.counts, facts, _bare(table), agreement
 
-    found = [one for one in each(placed, look) if one is not None]
-    if not found:
+    results = [result for result in each(placed, look) if result is not None]
+    if not results:
         raise InputError("The table has columns but no rows. Nothing can be published.")
     if job.person is not None and job.person.rows != "one":
-        require_agreement(job.person, Agreement.joined([agreement for *_, agreement in found]))
-    counts = joined_counts([counts for counts, *_ in found])
-    facts = [facts for _, facts, _, _ in found if facts is not None]
-    return counts, (CollapseFacts.joined(facts), found[0][2]) if facts else None
+        require_agreement(job.person, Agreement.joined([agreement for *_, agreement in results]))
+    counts = joined_counts([counts for counts, *_ in results])
+    facts = [facts for _, facts, _, _ in results if facts is not None]
+    return counts, (CollapseFacts.joined(facts), results[0][2]) if facts else None
 
 
-def coded_persons(own: pa.Table, job: Job, specs: Specs, missing: tuple[str, ...]) -> Part:
+def coded_persons(rows: pa.Table, job: Job, specs: Specs, missing: tuple[str, ...]) -> Part:
     """Code the rows of some persons, in the order of the table."""
     assert job.person is not None
-    frame = pl.from_arrow(own)
+    frame = pl.from_arrow(rows)
     assert isinstance(frame, pl.DataFrame)
     frame = frame.sort(ROW).drop(ROW).rename({f"c{i}": name for i, name in enumerate(specs)})
     further = job.ledger_person if job.ledger is not None else ()
@@ -166,44 +169,46 @@ def joined_counts(parts: list[PersonCounts]) -> PersonCounts:
 
 def _specs_of(job: Job, head: CodedTable, specs: Specs, facts: CollapseFacts) -> Specs:
     """The specifications of the collapsed columns, in the order in which they are written."""
-    made: dict[str, ColumnSpec] = {}
+    collapsed: dict[str, ColumnSpec] = {}
     for column in head:
         attribute, rule = job.attributes[column.name], job.attributes[column.name].collapse_rule
         spec = ColumnSpec(column.role, attribute.type, attribute.distance)
         if rule is CollapseRule.SET:
             separator = column.separator or facts.separator(column.name)
-            made[column.name] = ColumnSpec(column.role, ValueType.TEXT, None, separator)
+            collapsed[column.name] = ColumnSpec(column.role, ValueType.TEXT, None, separator)
         elif rule is CollapseRule.COUNT:
-            made[column.name] = replace(spec, type=ValueType.INTEGER)
+            collapsed[column.name] = replace(spec, type=ValueType.INTEGER)
         elif rule.numeric:
             whole = column.type is ValueType.INTEGER and facts.whole[column.name]
             kind = ValueType.INTEGER if whole else ValueType.NUMBER
-            made[column.name] = replace(spec, type=kind)
+            collapsed[column.name] = replace(spec, type=kind)
         else:
-            made[column.name] = specs[column.name]
+            collapsed[column.name] = specs[column.name]
     count = None if job.person is None else job.person.count
     if count is not None:
         attribute = job.attributes[count]
-        made[count] = ColumnSpec(attribute.role, ValueType.INTEGER, attribute.distance)
-    return made
+        collapsed[count] = ColumnSpec(attribute.role, ValueType.INTEGER, attribute.distance)
+    return collapsed
 
 
-def _schema(job: Job, head: CodedTable, made: Specs, types: Mapping[str, str]) -> dict[str, str]:
+def _schema(
+    job: Job, head: CodedTable, collapsed: Specs, types: Mapping[str, str]
+) -> dict[str, str]:
     """The type of each collapsed column to Spark; text where the source has text."""
-    found = {}
-    for name, spec in made.items():
+    schema = {}
+    for name, spec in collapsed.items():
         if name not in head.columns:
-            found[name] = "long"  # the number of a person's rows
+            schema[name] = "long"  # the number of a person's rows
             continue
         rule = job.attributes[name].collapse_rule
         numeric = rule.numeric or rule is CollapseRule.COUNT
         if rule is CollapseRule.SET or (numeric and head[name].values.dtype == pl.String):
-            found[name] = "string"
+            schema[name] = "string"
         elif numeric:
-            found[name] = "long" if spec.type is ValueType.INTEGER else "double"
+            schema[name] = "long" if spec.type is ValueType.INTEGER else "double"
         else:
-            found[name] = types[name]
-    return found
+            schema[name] = types[name]
+    return schema
 
 
 _ARROW: dict[str, Any] = {"string": pa.string(), "long": pa.int64(), "double": pa.float64()}

@@ -92,15 +92,15 @@ def ingest(
             arrays: dict[str, Any] = {name: pa.array(dictionaries[name].codes(table.column(name)))
                       for name in columns.coded}  # fmt: skip
             arrays |= {name: table.column(name) for name in columns.carried}
-            own = pa.table(arrays)
+            encoded = pa.table(arrays)
             if writer is None:
                 lz4 = pa.ipc.IpcWriteOptions(compression="lz4")
-                writer = pa.ipc.new_stream(str(path), own.schema, options=lz4)
-            writer.write_table(own)
+                writer = pa.ipc.new_stream(str(path), encoded.schema, options=lz4)
+            writer.write_table(encoded)
             rows += table.num_rows
-            for name, found in uses.items():
+            for name, counts in uses.items():
                 holder = None if columns.holder is None else table.column(columns.holder)
-                found.append(_counted(as_text(table.column(name)), columns.missing, holder))
+                counts.append(_counted(as_text(table.column(name)), columns.missing, holder))
             if columns.person:
                 named = [_identifier(table.column(name), columns) for name in columns.person]
                 lacking += [rows_without(column) for column in named]
@@ -114,8 +114,8 @@ def ingest(
     values = path.with_suffix(".values")
     _write_values(dictionaries, values)
     used = {}
-    for name, found in uses.items():
-        whole = pl.concat(found).group_by("v").agg(pl.col(COUNT).sum(), pl.col(HOLDER).first())
+    for name, counts in uses.items():
+        whole = pl.concat(counts).group_by("v").agg(pl.col(COUNT).sum(), pl.col(HOLDER).first())
         target = (whole["v"].hash(3) % columns.targets).to_numpy().astype(np.int32)
         used[name] = exchange(whole, target, columns.targets, folder)
     people = path.with_suffix(".people") if columns.person and not lacking.any() else None
@@ -133,14 +133,14 @@ def _identifier(cells: Any, columns: Columns) -> Column:
 
 
 def people_of(
-    found: Sequence[Ingested], names: Sequence[str], columns: Columns
+    ingested: Sequence[Ingested], names: Sequence[str], columns: Columns
 ) -> PersonHashes | None:
     """The keyed hashes of all persons, in the order of the splits; none without a ledger."""
     if not columns.person:
         return None
-    counts = np.array([one.lacking for one in found]).reshape(-1, len(names)).sum(axis=0)
+    counts = np.array([share.lacking for share in ingested]).reshape(-1, len(names)).sum(axis=0)
     require_identifiers(dict(zip(names, counts.tolist(), strict=True)))
-    frames = [pl.read_ipc(one.people) for one in found if one.people is not None]
+    frames = [pl.read_ipc(share.people) for share in ingested if share.people is not None]
     people = np.ascontiguousarray(pl.concat(frames).to_numpy())
     require_people(people, " and ".join(names))
     return people
@@ -172,11 +172,11 @@ class _Dictionary:
 def _write_values(dictionaries: Mapping[str, _Dictionary], path: Path) -> None:
     frames = [
         pl.DataFrame(
-            {"c": pl.Series([name] * len(one.counts)), "v": pl.from_arrow(one.texts),
-             COUNT: one.counts},
+            {"c": pl.Series([name] * len(dictionary.counts)), "v": pl.from_arrow(dictionary.texts),
+             COUNT: dictionary.counts},
             {"c": pl.String, "v": pl.String, COUNT: pl.Int64},
         )
-        for name, one in dictionaries.items()
+        for name, dictionary in dictionaries.items()
     ]  # fmt: skip
     pl.concat(frames).write_ipc(path)
 
@@ -223,30 +223,30 @@ def read_split(
             fields = [place for place, name in enumerate(names) if name in columns or name == ROW]
             options = pa.ipc.IpcReadOptions(included_fields=fields)
         for batch in pa.ipc.open_stream(file, options=options):
-            own = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch])))
+            frame = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch])))
             known = [
-                pl.Series(name, code_of[name][own[name].to_numpy()])
-                for name in own.columns
+                pl.Series(name, code_of[name][frame[name].to_numpy()])
+                for name in frame.columns
                 if name in code_of
             ]
-            if ROW not in own.columns:
-                number = np.arange(first, first + len(own))
-                own = own.with_columns(pl.Series(ROW, number, pl.Int64))
-            first += len(own)
-            yield own.with_columns(known)
+            if ROW not in frame.columns:
+                number = np.arange(first, first + len(frame))
+                frame = frame.with_columns(pl.Series(ROW, number, pl.Int64))
+            first += len(frame)
+            yield frame.with_columns(known)
 
 
 def code_of_own(split: SourceSplit, lookups: Mapping[str, Lookup]) -> dict[str, Codes]:
     """By column: the table's code of each code of a split."""
     values = values_of(split)
-    found = {}
+    code_of = {}
     for name, (texts, code_of_raw) in lookups.items():
-        own = values.filter(pl.col("c") == name)["v"].to_arrow().cast(pa.string())
-        place = pc.index_in(own, texts)
+        split_texts = values.filter(pl.col("c") == name)["v"].to_arrow().cast(pa.string())
+        place = pc.index_in(split_texts, texts)
         if place.null_count:
             raise ValueError("a value was not there when values were counted")
-        found[name] = code_of_raw[place.to_numpy()]
-    return found
+        code_of[name] = code_of_raw[place.to_numpy()]
+    return code_of
 
 
 @dataclass(frozen=True, eq=False)

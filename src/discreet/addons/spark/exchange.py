@@ -54,9 +54,9 @@ def exchange(
                 file.write(_stream(frame[int(begin) : int(end)]))
             bounds[number + 1] = file.tell()
         if coded:
-            values = {one.name: [_values(one).to_list()] for one in coded}
+            values = {column.name: [_values(column).to_list()] for column in coded}
             file.write(_stream(pl.DataFrame(values, dict.fromkeys(values, pl.List(pl.String)))))
-    return Exchanged(str(path), bounds, tuple(one.name for one in coded))
+    return Exchanged(str(path), bounds, tuple(column.name for column in coded))
 
 
 def received(files: Iterable[Exchanged], targets: Sequence[int]) -> pl.DataFrame | None:
@@ -68,21 +68,21 @@ def received(files: Iterable[Exchanged], targets: Sequence[int]) -> pl.DataFrame
 def joined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """The rows of several frames, whose Enums may have different values."""
     for name in frames[0].columns:
-        own = [frame[name] for frame in frames]
-        if not any(series.dtype == pl.Enum for series in own):
+        column = [frame[name] for frame in frames]
+        if not any(series.dtype == pl.Enum for series in column):
             continue
-        if all(series.dtype == pl.Enum for series in own):
-            values = [_values(series) for series in own]
+        if all(series.dtype == pl.Enum for series in column):
+            values = [_values(series) for series in column]
             all_values = pl.Enum(pl.concat(values).unique().sort())
-            own = [
+            column = [
                 known.cast(all_values).gather(series.to_physical())
-                for known, series in zip(values, own, strict=True)
+                for known, series in zip(values, column, strict=True)
             ]
         else:
-            own = [series.cast(pl.String) for series in own]
+            column = [series.cast(pl.String) for series in column]
         frames = [
             frame.with_columns(series.alias(name))
-            for frame, series in zip(frames, own, strict=True)
+            for frame, series in zip(frames, column, strict=True)
         ]
     return pl.concat(frames, rechunk=True)
 
@@ -97,12 +97,12 @@ def _stretches(file: Exchanged, targets: Sequence[int]) -> Iterator[pl.DataFrame
             stream.seek(int(file.bounds[-1]))
             held = pl.read_ipc_stream(BytesIO(stream.read()))
             values = {name: held[name].explode().drop_nulls() for name in file.coded}
-            values = {name: own.cast(pl.Enum(own)) for name, own in values.items()}
+            values = {name: texts.cast(pl.Enum(texts)) for name, texts in values.items()}
         for target in wanted:
             stream.seek(int(file.bounds[target]))
             size = int(file.bounds[target + 1] - file.bounds[target])
             rows = pl.read_ipc_stream(BytesIO(stream.read(size)))
-            yield rows.with_columns(own.gather(rows[name]) for name, own in values.items())
+            yield rows.with_columns(texts.gather(rows[name]) for name, texts in values.items())
 
 
 def _values(series: pl.Series) -> pl.Series:

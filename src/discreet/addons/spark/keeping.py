@@ -59,8 +59,8 @@ class PersonsElsewhere(Persons):
         """The rows of the source, from 0 on, of Spark's numbers."""
         first = np.zeros(max(self.rows_before) + 1, np.int64)
         first[list(self.rows_before)] = list(self.rows_before.values())
-        found: Ints = first[numbers // ROWS_OF_SPLIT] + numbers % ROWS_OF_SPLIT
-        return found
+        rows: Ints = first[numbers // ROWS_OF_SPLIT] + numbers % ROWS_OF_SPLIT
+        return rows
 
     @property
     def counts(self) -> PersonCounts:
@@ -102,6 +102,7 @@ def numbered_persons(
 
     The rows of the source are numbered as Spark numbers them: a partition, and a place in it.
     """
+    # All rows of a person go to one worker.
     folder.mkdir()
     placed = together(frame, job, specs)
     shared = frame.sparkSession.sparkContext.broadcast((job, dict(specs), missing))
@@ -117,41 +118,49 @@ def numbered_persons(
         if not held:
             return None
         job, specs, missing = shared.value
-        own = pa.concat_tables(held).sort_by(ROW)
-        table, persons, named = coded_persons(own, job, specs, missing)
+        # Number the persons of the partition, and check that their rows agree.
+        rows = pa.concat_tables(held).sort_by(ROW)
+        table, persons, named = coded_persons(rows, job, specs, missing)
         assert job.person is not None
         agreement = Agreement.of([*table, *named.values()], job.person.column, persons)
         context: Any = TaskContext.get()
         numbers = persons.number + context.partitionId() * OF_PARTITION
-        numbered = own.append_column(PERSON_NUMBER, pa.array(numbers))
-        numbered = numbered.append_column(SOURCE, own.column(ROW))
-        made = ingest([numbered], context.partitionId(), columns, folder)
-        assert made is not None
-        partitions = pl.Series("partition", own.column(ROW).to_numpy() // ROWS_OF_SPLIT)
-        return made, persons.counts, partitions.value_counts(), agreement
+        # Write the rows with the numbers of their persons and of their places in the source.
+        numbered = rows.append_column(PERSON_NUMBER, pa.array(numbers))
+        numbered = numbered.append_column(SOURCE, rows.column(ROW))
+        share = ingest([numbered], context.partitionId(), columns, folder)
+        assert share is not None
+        partitions = pl.Series("partition", rows.column(ROW).to_numpy() // ROWS_OF_SPLIT)
+        return share, persons.counts, partitions.value_counts(), agreement
 
-    found = sorted(
-        (one for one in each(placed, number) if one), key=lambda one: one[0].split.number
+    results = sorted(
+        (result for result in each(placed, number) if result),
+        key=lambda result: result[0].split.number,
     )
-    if not found:
+    if not results:
         raise InputError("The table has columns but no rows. Nothing can be published.")
     assert job.person is not None
-    require_agreement(job.person, Agreement.joined([agreement for *_, agreement in found]))
-    counts = joined_counts([counts for _, counts, _, _ in found])
+    # What only all partitions show: disagreeing persons, counts, the first row of each.
+    require_agreement(job.person, Agreement.joined([agreement for *_, agreement in results]))
+    counts = joined_counts([counts for _, counts, _, _ in results])
     sizes = (
-        pl.concat([own for _, _, own, _ in found]).group_by("partition").agg(pl.col("count").sum())
+        pl.concat([rows for _, _, rows, _ in results])
+        .group_by("partition")
+        .agg(pl.col("count").sum())
     )
     ascending = sizes.sort("partition")
     before = (ascending["count"].cum_sum() - ascending["count"]).to_list()
     first = dict(zip(ascending["partition"].to_list(), before, strict=True))
-    kept = PersonsElsewhere(np.zeros(0, np.int64), counts.persons, counts.unnamed, counts, first)
-    return [ingested for ingested, *_ in found], kept
+    persons_elsewhere = PersonsElsewhere(
+        np.zeros(0, np.int64), counts.persons, counts.unnamed, counts, first
+    )
+    return [ingested for ingested, *_ in results], persons_elsewhere
 
 
 def persons_in(number: Ints) -> Persons:
     """The persons of some rows, numbered from 0."""
-    found, own = np.unique(number, return_inverse=True)
-    return Persons(own, len(found), 0)
+    distinct, numbers = np.unique(number, return_inverse=True)
+    return Persons(numbers, len(distinct), 0)
 
 
 def parts_of_persons(columns: Mapping[str, Any], assign: Assign) -> Codes:
@@ -184,6 +193,7 @@ def judge_kept(
 
     Persons who are unique by published cells are counted too.
     """
+    # The rows of persons, those with equal quasi-identifiers on one worker.
     ((name, entry),) = manifest.tables.items()
     paths = [Path(result.persons).as_uri() for result in results if result.persons is not None]
     columns = next(result.person_columns for result in results if result.persons is not None)
@@ -203,35 +213,41 @@ def judge_kept(
             return None
         manifest, totals = shared.value
         requirements = [promise.to_requirement() for promise in manifest.promises]
-        own = pl.from_arrow(pa.concat_tables(held))
-        assert isinstance(own, pl.DataFrame)
+        # Code the rows of this shard as a table with its classes.
+        rows_here = pl.from_arrow(pa.concat_tables(held))
+        assert isinstance(rows_here, pl.DataFrame)
         wanted = list(manifest.tables[name].columns)
-        cells = own.select(pl.col(place_of[c]).alias(c) for c in wanted)
+        cells = rows_here.select(pl.col(place_of[c]).alias(c) for c in wanted)
         table = coded_shard(
             cells.with_columns(pl.lit(1, pl.Int64).alias(WEIGHT)), manifest, name, totals
         )
-        domains, persons = domains_of({name: table}, manifest), own[PERSON_NUMBER].to_numpy()
+        domains, persons = domains_of({name: table}, manifest), rows_here[PERSON_NUMBER].to_numpy()
         of_class = table.classes.class_of_row
+        # Judge each requirement on the persons of the classes.
         verdicts = [
-            judge_persons(one, of_class, persons, table.sensitive, domains) for one in requirements
+            judge_persons(requirement, of_class, persons, table.sensitive, domains)
+            for requirement in requirements
         ]
+        # Count the pairs of a class and a person, and the persons who are unique.
         members = len(pl.DataFrame({"c": of_class, "p": persons}).unique())
         number = persons_in(persons)
         unique = count_unique(
             table, People(Unit.PERSON, number.number, number.count),
             exact=exact, total=counted,
         )  # fmt: skip
-        return [bare_verdict(one) for one in verdicts], members, len(own), unique
+        return [bare_verdict(verdict) for verdict in verdicts], members, len(rows_here), unique
 
-    found = [one for one in each(frame, kernel) if one is not None]
+    # Join the verdicts of all shards.
+    judged = [shard for shard in each(frame, kernel) if shard is not None]
     promises = [
-        joined_guarantee(promise.to_requirement(), [own[0][place] for own in found], manifest)
+        joined_guarantee(promise.to_requirement(), [shard[0][place] for shard in judged], manifest)
         for place, promise in enumerate(manifest.promises)
     ]
+    # A person in two classes is counted twice among the members.
     problems = []
-    if sum(members for _, members, _, _ in found) != counted:
+    if sum(members for _, members, _, _ in judged) != counted:
         problems.append("rows of some persons are in several groups")
-    if sum(rows for _, _, rows, _ in found) != manifest.published_rows:
+    if sum(rows for _, _, rows, _ in judged) != manifest.published_rows:
         problems.append("the persons of some rows are not known")
 
     def unique_by(*keys: str) -> int:
@@ -241,7 +257,8 @@ def judge_kept(
         groups = rows_of_persons.groupBy(*keys).agg(least, most)
         return groups.where("least = most").select("least").distinct().count()
 
-    counts = sum((unique for *_, unique in found), UniqueCounts())
+    # Candidates among pairs of columns are counted again over all rows.
+    counts = sum((unique for *_, unique in judged), UniqueCounts())
     pairs = counts.candidates() if counts.drawn else []
     recounted = {pair: unique_by(*quasi, *(place_of[c] for c in pair)) for pair in pairs}
     alone = 0 if counts.worst is None else unique_by(place_of[counts.worst])

@@ -30,9 +30,9 @@ class Numbering:
     def of(groups_of_part: Mapping[int, int], key: int) -> Numbering:
         """The numbering of all groups that parts have."""
         first, groups = {}, 0
-        for part, own in sorted(groups_of_part.items()):
+        for part, part_groups in sorted(groups_of_part.items()):
             first[part] = groups
-            groups += own
+            groups += part_groups
         return Numbering(first, groups, key)
 
     def number(self, part: int, group: NDArray[np.int64]) -> NDArray[np.int64]:

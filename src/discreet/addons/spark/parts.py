@@ -99,8 +99,10 @@ class PartPlan:
             source = self.source_of(column.name)
             if source not in codes:
                 continue
-            own = codes[source] if source == column.name else column.codes[codes[source]]
-            columns[column.name] = replace(column, codes=own, weights=None, total=column.counts)
+            column_codes = codes[source] if source == column.name else column.codes[codes[source]]
+            columns[column.name] = replace(
+                column, codes=column_codes, weights=None, total=column.counts
+            )
         rows = len(next(iter(codes.values())))
         return replace(self.task, table=CodedTable(columns, rows), rng=rng)
 
@@ -153,10 +155,12 @@ def stage_part(
     ``row`` is the number of each row in the table. Where persons keep several rows, ``person`` is
     that of each, staged beside the table, and ``source`` its number in the source.
     """
+    # Form the tables; a part whose rows are all suppressed has none.
     task = replace(task, orders=task.rng if plan.fixed_order else secret_generator())
     kind = kind_of_outcome(outcome)
     suppressed = suppressed_rows(outcome)
     tables = kind.tables(task, outcome) if suppressed < task.table.rows else {}
+    # Write each table, and the persons of its rows.
     groups = 0
     persons: str | None = None
     named: tuple[str, ...] = ()
@@ -171,6 +175,7 @@ def stage_part(
             persons = str(folder / f"persons-{name}.parquet")
             _stage_persons(table, frame, person).write_parquet(persons)
             named = tuple(frame.columns)
+    # Write what a ledger records.
     record = None
     if plan.job.ledger is not None and tables:
         place = folder / f"record-{name}.arrow"
@@ -201,26 +206,26 @@ def _stage_persons(
     table: PublishedTable, frame: pl.DataFrame, person: NDArray[np.int64]
 ) -> pl.DataFrame:
     """The cells of every published row as text, with its person."""
-    own = person if table.source_row is None else person[table.source_row]
+    published_person = person if table.source_row is None else person[table.source_row]
     cells = [render(series).alias(f"c{place}") for place, series in enumerate(frame)]
-    return pl.DataFrame([*cells, pl.Series(PERSON_NUMBER, own)])
+    return pl.DataFrame([*cells, pl.Series(PERSON_NUMBER, published_person)])
 
 
 def without_bits(result: PartResult, gone: Collection[str]) -> PartResult:
     """Stage the tables of a part again without some columns."""
     tables = {}
     for name, staged in result.tables.items():
-        kept = {column: role for column, role in staged.columns.items() if column not in gone}
-        if kept != staged.columns:
+        columns = {column: role for column, role in staged.columns.items() if column not in gone}
+        if columns != staged.columns:
             names = list(staged.columns)
             frame = pl.read_ipc(staged.path)
             frame = frame.rename({f"c{names.index(c)}": c for c in names}).drop(
-                set(names) - set(kept)
+                set(names) - set(columns)
             )
-            print_ = fingerprint(frame.select(c for c in kept if c != GROUP))
+            print_ = fingerprint(frame.select(c for c in columns if c != GROUP))
             path = str(Path(staged.path).with_suffix(".kept"))
-            frame.rename({c: f"c{i}" for i, c in enumerate(kept)}).write_ipc(path)
-            staged = replace(staged, path=path, columns=kept, fingerprint=print_)
+            frame.rename({c: f"c{i}" for i, c in enumerate(columns)}).write_ipc(path)
+            staged = replace(staged, path=path, columns=columns, fingerprint=print_)
         tables[name] = staged
     return replace(result, tables=tables)
 
@@ -243,8 +248,8 @@ def _stage(
         pl.Series(ORDER, place, pl.Int64), pl.lit(part, pl.Int32).alias(PART)
     )
     if source is not None:
-        own = source if table.source_row is None else source[table.source_row]
-        frame = frame.with_columns(pl.Series(SOURCE, own, pl.Int64))
+        published_source = source if table.source_row is None else source[table.source_row]
+        frame = frame.with_columns(pl.Series(SOURCE, published_source, pl.Int64))
     frame.write_ipc(path, compression="lz4")
     columns = {column.name: column.role for column in table.columns}
     return StagedTable(str(path), table.rows, columns, table.keeps_order, print_)
@@ -265,11 +270,11 @@ def row_hashes(frame: pl.DataFrame, seed: int) -> pl.Series:
     hashes = []
     for place, series in enumerate(frame):
         if isinstance(series.dtype, pl.Enum):
-            own = series.dtype.categories.hash(place).gather(series.to_physical())
+            cell_hashes = series.dtype.categories.hash(place).gather(series.to_physical())
         else:
             text = render(series)
-            own = pl.select(pl.when(text.is_not_null()).then(text.hash(place))).to_series()
-        hashes.append(own.fill_null(0).alias(str(place)))
+            cell_hashes = pl.select(pl.when(text.is_not_null()).then(text.hash(place))).to_series()
+        hashes.append(cell_hashes.fill_null(0).alias(str(place)))
     return pl.DataFrame(hashes).hash_rows(seed)
 
 
@@ -323,8 +328,8 @@ def part_of_outcome(outcome: Outcome, classes: Sequence[NDArray[np.int32]]) -> O
         return replace(
             outcome,
             projections=tuple(
-                replace(p, recoding=replace(p.recoding, class_of_row=own))
-                for p, own in zip(outcome.projections, classes, strict=True)
+                replace(p, recoding=replace(p.recoding, class_of_row=class_of_row))
+                for p, class_of_row in zip(outcome.projections, classes, strict=True)
             ),
         )
     assert isinstance(outcome, Generalized)

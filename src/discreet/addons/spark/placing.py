@@ -77,10 +77,10 @@ def _ranks(numbers: Codes, seen: Ints) -> Ints:
     """Count the earlier rows with the same number, for each row; ``seen`` counts on."""
     order = np.argsort(numbers, kind="stable")
     ascending = numbers[order]
-    found = np.empty(len(numbers), np.int64)
-    found[order] = seen[ascending] + np.arange(len(numbers)) - np.searchsorted(ascending, ascending)
+    ranks = np.empty(len(numbers), np.int64)
+    ranks[order] = seen[ascending] + np.arange(len(numbers)) - np.searchsorted(ascending, ascending)
     seen += np.bincount(numbers, minlength=len(seen))
-    return found
+    return ranks
 
 
 def passing_parts(task: Task, counted: pl.DataFrame) -> NDArray[np.bool_]:
@@ -92,8 +92,8 @@ def passing_parts(task: Task, counted: pl.DataFrame) -> NDArray[np.bool_]:
         source = column.name if column.name in counted.columns else None
         name = source or next(a for a, b in task.bitmaps.items() if column.name in b.bits)
         raw = counted[name].to_numpy()
-        own = raw if source else column.codes[raw]
-        columns.append(replace(column, codes=own, weights=weights, total=column.counts))
+        codes = raw if source else column.codes[raw]
+        columns.append(replace(column, codes=codes, weights=weights, total=column.counts))
     of_row = counted["part"].to_numpy().astype(np.int32)
     size = np.bincount(of_row, weights, parts).astype(np.int64)
     first = np.zeros(parts, np.int64)

@@ -54,8 +54,8 @@ def read(session: SparkSession, job: Job, data: Any) -> Table:
             return data.toDF(*names_read(data.columns, "The table"))
         if data is None and job.source is not None and job.source.in_catalog:
             table, query = job.source.table, job.source.query
-            found = session.table(table) if table is not None else session.sql(str(query))
-            return found.toDF(*names_read(found.columns, "The table"))
+            frame = session.table(table) if table is not None else session.sql(str(query))
+            return frame.toDF(*names_read(frame.columns, "The table"))
         if data is None and job.source is not None and job.source.url is not None:
             raise InputError(
                 "The engine 'spark' does not read a database by its URL. Give Spark a table: "
@@ -155,7 +155,7 @@ class ParquetFiles:
     def of(cls, places: Sequence[Path]) -> ParquetFiles | None:
         """Files and folders of files; None unless Arrow reads all their columns as Spark does."""
         try:
-            folders = [sorted(one.iterdir()) if one.is_dir() else [one] for one in places]
+            folders = [sorted(place.iterdir()) if place.is_dir() else [place] for place in places]
             listed = [path for folder in folders for path in folder]
             shown = [path for path in listed if path.name[0] not in "._"]
             files = {str(path.absolute()): pq.ParquetFile(path) for path in shown}
@@ -163,7 +163,7 @@ class ParquetFiles:
             return None
         schemas = [file.schema_arrow.remove_metadata() for file in files.values()]
         if not schemas or any(
-            own != schemas[0] or not all(map(_plain, own.types)) for own in schemas
+            schema != schemas[0] or not all(map(_plain, schema.types)) for schema in schemas
         ):
             return None
         groups = [
@@ -180,15 +180,15 @@ class ParquetFiles:
 
     def splits(self, rows: int) -> list[Groups]:
         """Row groups in order, so many together that each split has about so many rows."""
-        found: list[list[tuple[str, int]]] = [[]]
+        splits: list[list[tuple[str, int]]] = [[]]
         held = 0
         for path, number, size in self.groups:
             if held >= rows:
-                found.append([])
+                splits.append([])
                 held = 0
-            found[-1].append((path, number))
+            splits[-1].append((path, number))
             held += size
-        return [*found]
+        return [*splits]
 
 
 Table = DataFrame | ParquetFiles | TextFiles
@@ -235,8 +235,8 @@ def ingest_table(
         return ingest(_read_groups(groups, names), number, columns, folder)
 
     share = min(rows_of_part, -(-rows // session.sparkContext.defaultParallelism))
-    found = on_workers(session, list(enumerate(table.splits(share))), kernel)
-    return [one for one in found if one is not None]
+    shares = on_workers(session, list(enumerate(table.splits(share))), kernel)
+    return [share_ for share_ in shares if share_ is not None]
 
 
 def _ingest_text(
@@ -259,15 +259,15 @@ def _ingest_text(
             return False, error
 
     splits = table.splits(rows_of_part, session.sparkContext.defaultParallelism)
-    found = on_workers(session, list(enumerate(splits)), kernel)
-    if any(split for split, _ in found):
-        found = on_workers(session, list(enumerate(table.whole())), kernel)
+    results = on_workers(session, list(enumerate(splits)), kernel)
+    if any(split for split, _ in results):
+        results = on_workers(session, list(enumerate(table.whole())), kernel)
     read = []
-    for _, one in found:
-        if isinstance(one, InputError):
-            raise one
-        if one is not None:
-            read.append(one)
+    for _, result in results:
+        if isinstance(result, InputError):
+            raise result
+        if result is not None:
+            read.append(result)
     return read
 
 
@@ -280,8 +280,8 @@ def ingest_frame(frame: DataFrame, columns: Columns, folder: Path) -> list[Inges
         context: Any = TaskContext.get()
         return ingest(tables, context.partitionId(), columns, folder)
 
-    found = [one for one in each(frame, kernel) if one is not None]
-    return sorted(found, key=lambda one: one.split.number)
+    shares = [share for share in each(frame, kernel) if share is not None]
+    return sorted(shares, key=lambda share: share.split.number)
 
 
 def _read_groups(groups: Groups, names: Mapping[str, str]) -> Iterator[pa.Table]:
@@ -303,12 +303,13 @@ def dictionaries(
     """The table of dictionaries, an entry a value with its count, and the lookup of each column."""
     if not splits:
         raise InputError("The table has columns but no rows. Nothing can be published.")
+    # Sum the counts of each column over all splits, as far as they fit the driver.
     places = plain_names(specs)
     counted: dict[str, pl.DataFrame] = {}
     large = []
     for name in coded_columns(specs):
-        own = pl.col("c") == places[name]
-        total, number = summed((values_of(s).filter(own).drop("c") for s in splits), limit)
+        is_column = pl.col("c") == places[name]
+        total, number = summed((values_of(s).filter(is_column).drop("c") for s in splits), limit)
         if total is None:
             large.append(f"'{name}' (at least {number:,})")
         else:
@@ -320,6 +321,7 @@ def dictionaries(
             "Give them the role 'insensitive' or 'drop', make them coarser, or raise "
             f"{COLLECTED} where the driver has the memory."
         )
+    # Sort each dictionary; the codes of splits are looked up in it.
     columns: dict[str, Column] = {}
     lookups: dict[str, Lookup] = {}
     for name, spec in specs.items():
@@ -348,7 +350,7 @@ def _dictionary(name: str, spec: ColumnSpec, raw: pl.Series, missing: Sequence[s
 
 
 def unchanged_of(
-    session: SparkSession, found: Sequence[Ingested], names: Mapping[str, str], targets: int
+    session: SparkSession, ingested: Sequence[Ingested], names: Mapping[str, str], targets: int
 ) -> dict[str, tuple[Column, int]]:
     """Return some counted values of each unchanged column, and how many units are unique by it.
 
@@ -357,7 +359,7 @@ def unchanged_of(
     """
     if not names:
         return {}
-    shared = session.sparkContext.broadcast([one.identifiers for one in found])
+    shared = session.sparkContext.broadcast([part.identifiers for part in ingested])
     share = -(-VALUES_LOOKED_AT // targets)
 
     def count(item: tuple[str, int]) -> tuple[int, list[int], list[str], list[int]]:
@@ -392,12 +394,12 @@ def unchanged_of(
 
 
 def uses_of(
-    session: SparkSession, found: Sequence[Ingested], identifiers: Sequence[str], targets: int
+    session: SparkSession, ingested: Sequence[Ingested], identifiers: Sequence[str], targets: int
 ) -> dict[str, Uses]:
     """Count the uses of each identifier's values, which tasks counted in their splits."""
     if not identifiers:
         return {}
-    shared = session.sparkContext.broadcast([one.identifiers for one in found])
+    shared = session.sparkContext.broadcast([part.identifiers for part in ingested])
 
     def count(item: tuple[str, int]) -> tuple[int, int, int]:
         place, target = item

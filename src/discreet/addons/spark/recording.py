@@ -44,13 +44,14 @@ def stage_record(
 ) -> StagedRecord:
     """Stage the group of every published row; ``row`` is its number in the table."""
     group, _ = published_groups(outcome, published)
-    kept = group >= 0
-    codes = {f"s{n}": column.codes[kept] for n, column in enumerate(task.table.sensitive)}
-    pl.DataFrame({PLACE: row[kept], OWN_GROUP: group[kept], **codes}).write_ipc(path)
+    is_published = group >= 0
+    codes = {f"s{n}": column.codes[is_published] for n, column in enumerate(task.table.sensitive)}
+    places = {PLACE: row[is_published], OWN_GROUP: group[is_published]}
+    pl.DataFrame({**places, **codes}).write_ipc(path)
     if not isinstance(outcome, Generalized):
         return StagedRecord(part, str(path), None)
     classes = path.with_suffix(".classes")
-    present = distinct_values(group[kept])
+    present = distinct_values(group[is_published])
     cells = {
         f"c{n}": pl.Series(column.labels, dtype=pl.String).gather(column.cell_of_class[present])
         for n, column in enumerate(outcome.cells.values())
@@ -76,20 +77,20 @@ def recorded_groups(
     codes = [np.zeros(rows, np.int32) for _ in sensitive]
     number_of_class = _numbers_of_classes(records)
     for place, record in enumerate(records):
-        own = pl.read_ipc(record.path)
-        row = own[PLACE].to_numpy()
+        staged = pl.read_ipc(record.path)
+        row = staged[PLACE].to_numpy()
         split, offset = row // rows_of_split, row % rows_of_split
         begin = np.zeros(int(split.max(initial=0)) + 1, np.int64)
         for number in np.unique(split):
             begin[number] = first_row[int(number)]
         at = begin[split] + offset
-        inside = own[OWN_GROUP].to_numpy().astype(np.int64)
+        inside = staged[OWN_GROUP].to_numpy().astype(np.int64)
         known = number_of_class.get(place)
         group[at] = numbering.number(record.part, inside) - 1 if known is None else known[inside]
         for n, column in enumerate(codes):
-            column[at] = own[f"s{n}"].to_numpy()
-    found = zip(sensitive, codes, strict=True)
-    return group, [replace(column, codes=own, weights=None) for column, own in found]
+            column[at] = staged[f"s{n}"].to_numpy()
+    coded = zip(sensitive, codes, strict=True)
+    return group, [replace(column, codes=rows, weights=None) for column, rows in coded]
 
 
 def _numbers_of_classes(records: Sequence[StagedRecord]) -> dict[int, Ints]:
@@ -105,9 +106,9 @@ def _numbers_of_classes(records: Sequence[StagedRecord]) -> dict[int, Ints]:
     cells = [name for name in whole.columns if name not in (OWN_GROUP, "record")]
     shown = whole.select(pl.struct(cells).rank("dense") - 1) if cells else whole.select(pl.lit(0))
     whole = whole.with_columns(shown.to_series().alias("number").cast(pl.Int64))
-    found = {}
-    for (place,), own in whole.group_by("record"):
-        numbers = np.zeros(int(str(own[OWN_GROUP].max())) + 1, np.int64)
-        numbers[own[OWN_GROUP].to_numpy()] = own["number"].to_numpy()
-        found[int(str(place))] = numbers
-    return found
+    numbers_by_record = {}
+    for (place,), classes in whole.group_by("record"):
+        numbers = np.zeros(int(str(classes[OWN_GROUP].max())) + 1, np.int64)
+        numbers[classes[OWN_GROUP].to_numpy()] = classes["number"].to_numpy()
+        numbers_by_record[int(str(place))] = numbers
+    return numbers_by_record

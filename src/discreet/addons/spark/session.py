@@ -70,11 +70,11 @@ def reporting() -> Iterator[None]:
     except (PySparkException, Py4JError, ConnectionError) as error:
         # PySpark 3.5 has the older of the two names alone
         name = "getCondition" if hasattr(error, "getCondition") else "getErrorClass"
-        said = getattr(error, name, lambda: None)() or type(error).__name__
+        condition = getattr(error, name, lambda: None)() or type(error).__name__
         raise EngineError(
-            f"Spark stopped the job ({said}). Nothing was published. Its own log says more; look "
-            "there for lost executors, memory, or records that do not fit the header (cells with "
-            "line breaks are read from Parquet, not from CSV)."
+            f"Spark stopped the job ({condition}). Nothing was published. Its own log says more; "
+            "look there for lost executors, memory, or records that do not fit the header (cells "
+            "with line breaks are read from Parquet, not from CSV)."
         ) from None
 
 
@@ -93,14 +93,14 @@ def on_workers(session: SparkSession, items: Sequence[T], kernel: Callable[[T], 
 
     if not items:
         return []
-    found = session.sparkContext.parallelize(items, len(items)).mapPartitions(run).collect()
-    return _unless_failed(found)
+    results = session.sparkContext.parallelize(items, len(items)).mapPartitions(run).collect()
+    return _unless_failed(results)
 
 
-def _unless_failed(found: Iterable[R | DiscreetError]) -> list[R]:
+def _unless_failed(outcomes: Iterable[R | DiscreetError]) -> list[R]:
     """The results of tasks; raise the error of one that failed."""
     results = []
-    for result in found:
+    for result in outcomes:
         if isinstance(result, DiscreetError):
             raise result
         results.append(result)

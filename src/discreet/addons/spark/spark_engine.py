@@ -17,6 +17,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import polars as pl
 from pyspark.sql import SparkSession
 
 from discreet.addons.spark.by_counts import run_by_counts
@@ -52,10 +53,10 @@ from discreet.addons.spark.session import (
     setting,
     spark_session,
 )
-from discreet.addons.spark.spark_place import SparkPlace
 from discreet.addons.spark.spark_tables import SparkTables
 from discreet.errors import InputError, JobError
 from discreet.io.atomic import hidden_folder
+from discreet.io.in_place import COUNT, NUMBER, Place
 from discreet.job.direct_identifiers import refusal
 from discreet.job.model import Job
 from discreet.ledger.ledger import Ledger
@@ -90,12 +91,12 @@ class SparkRows(SourceRows):
 def require_unchanged(
     unchanged: Mapping[str, tuple[Column, int]],
     persons: OneRowEach | None,
-    kept: Persons | None,
+    published_persons: Persons | None,
     rows: int,
 ) -> None:
     """Refuse unchanged columns that hold direct identifiers or single out rows or persons."""
-    count = rows if kept is None else kept.counts.persons
-    unit = "rows" if persons is None and kept is None else "persons"
+    count = rows if published_persons is None else published_persons.counts.persons
+    unit = "rows" if persons is None and published_persons is None else "persons"
     problems = []
     for name, (column, single) in unchanged.items():
         problem = refusal(column, rows, alone=(single, count, unit))
@@ -163,7 +164,9 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
                 f"on one machine. Use one of {able}, or --engine local."
             )
         limited = [
-            one.name for one in job.requirements if one.limits_knowledge or job.attackers.declared
+            requirement.name
+            for requirement in job.requirements
+            if requirement.limits_knowledge or job.attackers.declared
         ]
         if limited:
             raise InputError(
@@ -190,18 +193,18 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
 
     @reporting()
     def read(self, job: Job, data: Any, ledger: Ledger | None, progress: Progress) -> SparkRows:
-        given = read(self.session, job, data)
-        specs: Mapping[str, ColumnSpec] = require_fit(given, job)
+        source = read(self.session, job, data)
+        specs: Mapping[str, ColumnSpec] = require_fit(source, job)
         missing = tuple(job.source.missing) if job.source else ()
         unpublished = tuple(name for name, spec in specs.items() if not spec.role.published)
-        persons, kept = None, None
+        persons, published_persons = None, None
         folder, limit = self.staging / "rows", setting(self.session, COLLECTED)
         with timing(self.steps, "reading"):
             progress("reading", 0.0)
             if job.person is not None and job.person.rows != "keep":
-                frame, place = as_frame(self.session, given), self.staging / "persons"
+                frame, place = as_frame(self.session, source), self.staging / "persons"
                 collapsed, specs, persons = one_row_each(frame, job, specs, missing, place)
-                given = given if collapsed is None else collapsed
+                source = source if collapsed is None else collapsed
             places, uses = plain_names(specs), {}
             columns = self._columns(job, specs, missing)
             guarded = {places[n]: n for n, spec in specs.items()
@@ -209,27 +212,31 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
                        and not job.attributes[n].allow_identifying}  # fmt: skip
             columns = replace(columns, identifiers=[*columns.identifiers, *guarded])
             if ledger is not None:  # a collapsed table has the identifiers after its own columns
-                own = plain_names([*specs, *(n for n in job.ledger_person if n not in specs)])
-                person = [own[name] for name in job.ledger_person]
+                plain = plain_names([*specs, *(n for n in job.ledger_person if n not in specs)])
+                person = [plain[name] for name in job.ledger_person]
                 columns = replace(columns, person=person, key=ledger.key)
             if job.person is not None and job.person.rows == "keep":
-                frame = as_frame(self.session, given)
-                found, kept = numbered_persons(frame, job, specs, missing, columns, folder)
+                frame = as_frame(self.session, source)
+                shares, published_persons = numbered_persons(
+                    frame, job, specs, missing, columns, folder
+                )
             else:
                 rows_of_part = setting(self.session, ROWS_OF_PART)
-                found = ingest_table(self.session, given, columns, rows_of_part, folder)
+                shares = ingest_table(self.session, source, columns, rows_of_part, folder)
                 named_by = [place for place in columns.identifiers if place not in guarded]
-                uses = uses_of(self.session, found, named_by, columns.targets)
-            unchanged = unchanged_of(self.session, found, guarded, columns.targets)
-            require_unchanged(unchanged, persons, kept, sum(one.split.rows for one in found))
-            people = people_of(found, job.ledger_person if ledger is not None else (), columns)
-            types = dict(zip(specs, types_of(given), strict=False))
-            splits = [one.split for one in found]
+                uses = uses_of(self.session, shares, named_by, columns.targets)
+            unchanged = unchanged_of(self.session, shares, guarded, columns.targets)
+            require_unchanged(
+                unchanged, persons, published_persons, sum(share.split.rows for share in shares)
+            )
+            people = people_of(shares, job.ledger_person if ledger is not None else (), columns)
+            types = dict(zip(specs, types_of(source), strict=False))
+            splits = [share.split for share in shares]
             table, lookups = dictionaries(splits, specs, types, missing, limit)
         named = {name: uses[places[name]] for name in specs if places[name] in uses}
         return SparkRows(
-            replace(table, left_out=unpublished), named, persons, kept, people, data=data,
-            specs=specs, splits=splits, lookups=lookups, missing=missing,
+            replace(table, left_out=unpublished), named, persons, published_persons, people,
+            data=data, specs=specs, splits=splits, lookups=lookups, missing=missing,
         )  # fmt: skip
 
     def _columns(
@@ -294,7 +301,7 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
             job=job,
             data=source.data,
             results=results,
-            numbering=Numbering.of({one.part: one.groups for one in results}, key),
+            numbering=Numbering.of({part.part: part.groups for part in results}, key),
         )
 
     @reporting()
@@ -315,3 +322,42 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
         columns = [column for column in columns if column.name not in tables.gone]
         numbered = all(record.classes is None for record in records)
         return draft_of_groups(ledger, job, tables.task, group, columns, numbered)
+
+
+class SparkPlace(Place):
+    """A Spark data frame; identifiers are numbered on the cluster and stay there."""
+
+    name = "The Spark table"
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+
+    def columns(self) -> tuple[str, ...]:
+        names = self.named(self.frame.columns)
+        self.frame = self.frame.toDF(*names)  # by place, where columns share a name
+        return names
+
+    def counted(self, columns: Sequence[str], person: Sequence[str]) -> pl.DataFrame:
+        from pyspark.sql import Window
+        from pyspark.sql import functions as f
+
+        def quoted(name: str) -> Any:
+            return f.col("`" + name.replace("`", "``") + "`")
+
+        cells = [quoted(name).alias(f"c{place}") for place, name in enumerate(columns)]
+        texts = [quoted(name).cast("string").alias(f"p{n}") for n, name in enumerate(person)]
+        frame = self.frame.select(*cells, *texts)
+        keys = [f"c{place}" for place in range(len(columns))]
+        if person:
+            named = [f.nullif(f.col(f"p{place}"), f.lit("")) for place in range(len(person))]
+            rank = f.dense_rank().over(Window.orderBy(*named))
+            known = f.lit(True)
+            for identifier in named:
+                known &= identifier.isNotNull()
+            frame = frame.withColumn(NUMBER, f.when(known, rank))
+            keys.append(NUMBER)
+        counted = frame.groupBy(*keys).agg(f.count(f.lit(1)).alias(COUNT))
+        arrow = counted.toArrow() if hasattr(counted, "toArrow") else counted.toPandas()
+        counts = pl.from_pandas(arrow) if not hasattr(counted, "toArrow") else pl.DataFrame(arrow)
+        names = [*columns, *([NUMBER] if person else []), COUNT]
+        return counts.rename(dict(zip(counts.columns, names, strict=True)))

@@ -103,9 +103,9 @@ class SparkTables(FormedTables):
             written = write_tables(
                 engine.session, self.results, self.numbering, files, format_, rows_of_file
             )
-            put = {name: put_together(own, folder, name, format_) for name, own in written.items()}
+            put = {name: put_together(of, folder, name, format_) for name, of in written.items()}
         names = {name: file for name, (file, _) in put.items()}
-        return names, {name: own for name, (_, own) in put.items()}
+        return names, {name: table_files for name, (_, table_files) in put.items()}
 
     @reporting()
     def write(
@@ -116,7 +116,8 @@ class SparkTables(FormedTables):
             formed, names, files = self._formed
             shutil.copytree(formed, folder, dirs_exist_ok=True)
             self._written = {
-                name: [_moved(file, formed, folder) for file in own] for name, own in files.items()
+                name: [_moved(file, formed, folder) for file in table_files]
+                for name, table_files in files.items()
             }
         else:
             names, self._written = self._put(folder, format_)
@@ -140,15 +141,15 @@ class SparkTables(FormedTables):
 
     def source_rows(self) -> Mapping[str, NDArray[np.int32]] | None:
         """Of a single file; Spark reads several, and tables of its own, in an order of its own."""
-        kept = self.task.kept
-        if not isinstance(kept, PersonsElsewhere) or not self._written or not self._of_one_file:
+        persons = self.task.kept
+        if not isinstance(persons, PersonsElsewhere) or not self._written or not self._of_one_file:
             return None
-        found = {}
+        rows = {}
         for name, files in self._written.items():
             frames = [pl.read_ipc(file.sources) for file in files if file.sources is not None]
             numbers = pl.concat(frames)[SOURCE].to_numpy()
-            found[name] = kept.source_rows(numbers).astype(np.int32)
-        return found
+            rows[name] = persons.source_rows(numbers).astype(np.int32)
+        return rows
 
     @property
     def _of_one_file(self) -> bool:
@@ -222,19 +223,19 @@ class SparkReading(Reading):
             promises: Sequence[Promise] | None = None
             persons_singled: SinglingOut | None = None
             if manifest.keeps_rows:
-                promises, own, persons_singled = judge_kept(
+                promises, person_problems, persons_singled = judge_kept(
                     engine.session, results, manifest, totals_of(readings), self._shards
                 )
-                problems += own
+                problems += person_problems
             singled = single_out(engine.session, readings, manifest, self._shards)
-        found = join_shards([result.findings for result in self._results], manifest)
-        problems += found.problems
+        joined = join_shards([result.findings for result in self._results], manifest)
+        problems += joined.problems
         readers: tuple[ReaderFinding, ...] = ()
         if not problems and manifest.published_rows <= kind.finding_rows:
             readers = tuple(kind.worlds(self.tables, manifest).readers())
         return Audit(
-            tuple(promises or found.promises), tuple(problems), True, manifest.unit, readers,
-            picture=found.picture, tally=found.tally, singling_out=singled,
+            tuple(promises or joined.promises), tuple(problems), True, manifest.unit, readers,
+            picture=joined.picture, tally=joined.tally, singling_out=singled,
             persons_singled_out=persons_singled,
         )  # fmt: skip
 

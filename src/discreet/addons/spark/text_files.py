@@ -85,8 +85,8 @@ class FileStretch:
             begin, end = self.bounds(file)
             file.seek(begin)
             if begin < end:
-                own = io.BufferedReader(_Lines(file, end))
-                yield from cut_file(own, self.layout, b"", 1)
+                stretch = io.BufferedReader(_Lines(file, end))
+                yield from cut_file(stretch, self.layout, b"", 1)
 
     def _by_records(self, piece: FilePiece) -> pl.DataFrame:
         """Read a piece that Polars may not; raise with the line of the file where it is faulty."""
@@ -140,19 +140,19 @@ class TextFiles:
     @classmethod
     def of(cls, source: Source, files: Sequence[Source]) -> TextFiles:
         """The files of a table."""
-        found: list[FileStretch] = []
+        stretches: list[FileStretch] = []
         sampled = lines = 0
         for file in files:
             with open_utf8(file) as stream:
                 layout, ahead, _ = open_layout(stream, file)
                 plain = isinstance(getattr(stream, "raw", None), io.FileIO)
                 first = stream.tell() - len(ahead) if plain else 0
-            if found:
-                require_same_columns(found[0].layout.names, files[0], layout.names, file)
+            if stretches:
+                require_same_columns(stretches[0].layout.names, files[0], layout.names, file)
             sampled, lines = sampled + len(ahead), lines + ahead.count(b"\n")
             size = file.path.stat().st_size
-            found.append(FileStretch(file, layout, first, first, size, whole=not plain))
-        return cls(source, list(found[0].layout.names), found, sampled / max(lines, 1))
+            stretches.append(FileStretch(file, layout, first, first, size, whole=not plain))
+        return cls(source, list(stretches[0].layout.names), stretches, sampled / max(lines, 1))
 
     def splits(self, rows: int, tasks: int) -> list[FileStretch]:
         """Stretches of about so many rows, but at least one for each of the tasks."""

@@ -63,8 +63,8 @@ class _TableToWrite:
         frame = pl.read_ipc(staged.path)
         if self.group is None or not len(frame):
             return frame
-        own = frame[self.group].to_numpy().astype(np.int64) - 1
-        fresh = numbering.number(int(frame[PART][0]), own)
+        group = frame[self.group].to_numpy().astype(np.int64) - 1
+        fresh = numbering.number(int(frame[PART][0]), group)
         return frame.with_columns(pl.Series(self.group, fresh))
 
     def file_of(self, frame: pl.DataFrame, groups: int) -> NDArray[np.int64]:
@@ -104,11 +104,11 @@ def write_tables(
         return None if rows is None else _write(rows, table, folder / table.name, format)
 
     items = [(place, n) for place, table in enumerate(tables) for n in range(table.files)]
-    done = [found for found in on_workers(session, items, kernel) if found is not None]
+    done = [entry for entry in on_workers(session, items, kernel) if entry is not None]
     written: dict[str, list[WrittenFile]] = {}
     for table in tables:
-        own = sorted((found for found in done if found[1].table == table.name), key=itemgetter(0))
-        written[table.name] = [file for _, file in own]
+        table_files = sorted((e for e in done if e[1].table == table.name), key=itemgetter(0))
+        written[table.name] = [file for _, file in table_files]
     return written
 
 
@@ -126,10 +126,10 @@ def _shuffle(
         return table.name, exchange(rows, file, table.files, folder / table.name)
 
     items = [(place, n) for place, table in enumerate(tables) for n in range(len(table.staged))]
-    found: dict[str, list[Exchanged]] = {table.name: [] for table in tables}
+    files: dict[str, list[Exchanged]] = {table.name: [] for table in tables}
     for name, file in on_workers(session, items, kernel):
-        found[name].append(file)
-    return found
+        files[name].append(file)
+    return files
 
 
 def _write(

@@ -16,8 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from discreet.errors import HierarchyError
 from discreet.hierarchies.cells import SUPPRESSED, looks_like_notation
-from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.hierarchies.level_counts import count_levels
+from discreet.hierarchies.hierarchy import Hierarchy, count_levels
 from discreet.hierarchies.specs import AnyHierarchy, Automatic, HierarchySpec
 from discreet.io.frames import code_series
 from discreet.table.coded_table import Column

@@ -84,12 +84,15 @@ class CompiledReader:
         table = self._table
         new = np.arange(self._named, table.used[0])
         self._named = int(table.used[0])
-        found: dict[int, tuple[Ints, list[str]]] = {}
+        texts_by_column: dict[int, tuple[Ints, list[str]]] = {}
         for column in set(table.column[new].tolist()):
-            own = new[table.column[new] == column]
-            places = zip(table.place[own].tolist(), table.length[own].tolist(), strict=True)
-            found[column] = own, [piece.data[at : at + size].decode() for at, size in places]
-        return found
+            numbers = new[table.column[new] == column]
+            places = zip(table.place[numbers].tolist(), table.length[numbers].tolist(), strict=True)
+            texts_by_column[column] = (
+                numbers,
+                [piece.data[at : at + size].decode() for at, size in places],
+            )
+        return texts_by_column
 
 
 def is_faster(size: int) -> bool:
@@ -119,26 +122,26 @@ def _number_cells(
             place += 1
             continue
         for field in range(fields):
-            one, other, quoted = delimiters, line_feeds, data[place] == quote
+            first_mark, second_mark, quoted = delimiters, line_feeds, data[place] == quote
             if quoted:
-                one, other = quotes, quotes
+                first_mark, second_mark = quotes, quotes
                 place += 1
             start, column = place, columns[field]
             code = np.uint64(column + 1) * _ODD
             while True:
                 word = words[place] if place < len(words) else _last_word(data, place)
-                one_differs, other_differs = word ^ one, word ^ other
+                first_differs, second_differs = word ^ first_mark, word ^ second_mark
                 # The lowest bit of each is that of the lowest byte that does not differ.
-                found = (one_differs - _ONES) & ~one_differs
-                found = (found | ((other_differs - _ONES) & ~other_differs)) & _TOPS
-                if found != _NONE:
+                marked = (first_differs - _ONES) & ~first_differs
+                marked = (marked | ((second_differs - _ONES) & ~second_differs)) & _TOPS
+                if marked != _NONE:
                     break
                 code = (code ^ word) * _ODD
                 code ^= code >> np.uint64(32)
                 place += 8
                 if place >= len(data):
                     return -1
-            below = ((found & (~found + _ONE)) >> np.uint64(7)) - _ONE
+            below = ((marked & (~marked + _ONE)) >> np.uint64(7)) - _ONE
             place += int(((below & _ONES) * _ONES) >> np.uint64(56))
             word &= below
             length = place - start

@@ -48,6 +48,7 @@ class FaultyRecordError(Exception):
 
 def records(data: bytes, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
     """Yield where each record begins, and its cells; the data ends with a line feed."""
+    # A cell is text up to a mark, or quoted text with a mark behind it.
     delimiter, quote = re.escape(layout.delimiter), re.escape(layout.quote)
     pattern = rb"([^" + delimiter + rb"\n]*+)(" + delimiter + rb"|\n)"
     if quote:
@@ -55,22 +56,23 @@ def records(data: bytes, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
         pattern = rb"(?!" + quote + rb")" + pattern
         pattern += rb"|" + quoted + rb"(" + delimiter + rb"|\r?\n)"
     cell = re.compile(pattern)
+    # Take cells up to a line end, and check their number.
     place = 0
     while place < len(data):
         begin = place
         cells: list[bytes] = []
         last = False
         while not last:
-            found = cell.match(data, place)
-            if found is None:
+            match = cell.match(data, place)
+            if match is None:
                 closed = re.compile(quoted).match(data, place)
                 fault = Fault.TEXT_AFTER_QUOTE if closed else Fault.UNCLOSED
                 raise FaultyRecordError(fault, begin if closed else place, begin, len(cells))
-            place = found.end()
+            place = match.end()
             last = data[place - 1 : place] == b"\n"
-            text = found[1]
+            text = match[1]
             if text is None:
-                text = found[3].replace(2 * layout.quote, layout.quote)
+                text = match[3].replace(2 * layout.quote, layout.quote)
             elif last:
                 text = text.removesuffix(b"\r")
             cells.append(text)
@@ -158,14 +160,14 @@ def _end_of_records(data: bytes, layout: Layout) -> tuple[int, bool]:
     if not layout.quote or layout.quote not in data:
         return len(data), True
     quote, delimiter = layout.quote[0], layout.delimiter[0]
-    found = _bytes(data)
-    places = np.flatnonzero(found == quote)
-    before = found[places[::2] - 1]  # the empty record is before the first
-    after = found[places[1::2] + 1]  # a line feed is behind the last
+    bytes_ = _bytes(data)
+    places = np.flatnonzero(bytes_ == quote)
+    before = bytes_[places[::2] - 1]  # the empty record is before the first
+    after = bytes_[places[1::2] + 1]  # a line feed is behind the last
     opens = (before == delimiter) | (before == LINE_FEED) | (before == quote)
     closes = (after == delimiter) | (after == LINE_FEED) | (after == quote)
     if not closes.all():
-        second = found[places[1::2][~closes] + 2] == LINE_FEED
+        second = bytes_[places[1::2][~closes] + 2] == LINE_FEED
         closes[~closes] = (after[~closes] == CARRIAGE_RETURN) & second
     if quote == delimiter or not (opens.all() and closes.all()):
         return layout.fields + end_of_records(data[layout.fields :], layout), False
@@ -214,8 +216,8 @@ def _has_lone_return(data: bytes) -> bool:
     """Return whether a carriage return is not part of a line end: Polars may drop it."""
     if b"\r" not in data:
         return False
-    found = _bytes(data)
-    return bool(((found[:-1] == CARRIAGE_RETURN) & (found[1:] != LINE_FEED)).any())
+    bytes_ = _bytes(data)
+    return bool(((bytes_[:-1] == CARRIAGE_RETURN) & (bytes_[1:] != LINE_FEED)).any())
 
 
 def _outside_quotes(data: Bytes, quote: int) -> Words:
@@ -238,19 +240,19 @@ def _packed(bits: Bools) -> Words:
 
 def _count(data: Bytes, byte: int, outside: Words | None) -> int:
     """Return how often a byte occurs outside quotes."""
-    found = data == byte
+    matches = data == byte
     if outside is None:
-        return int(np.count_nonzero(found))
-    return int(_ONES[(_packed(found) & outside).view(np.uint8)].sum(dtype=np.int64))
+        return int(np.count_nonzero(matches))
+    return int(_ONES[(_packed(matches) & outside).view(np.uint8)].sum(dtype=np.int64))
 
 
 def _blank_lines(data: Bytes, outside: Words | None) -> Bools:
     """Return which of the lines that end outside quotes are blank."""
-    found = data == LINE_FEED
+    is_line_feed = data == LINE_FEED
     if outside is not None:
         bits = np.unpackbits(outside.view(np.uint8), count=len(data), bitorder="little")
-        found &= bits.view(np.bool_)
-    ends = np.flatnonzero(found)
+        is_line_feed &= bits.view(np.bool_)
+    ends = np.flatnonzero(is_line_feed)
     length = np.diff(ends, prepend=-1)
     blank: Bools = (length == 1) | ((length == 2) & (data[ends - 1] == CARRIAGE_RETURN))
     return blank

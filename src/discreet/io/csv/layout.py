@@ -68,15 +68,15 @@ def require_same_columns(
     """Raise unless a file of a pattern has the columns of the first one, in whatever order."""
     if set(names) == set(others):
         return
-    found = f"{len(others)} columns against {len(names)}"
+    difference = f"{len(others)} columns against {len(names)}"
     if file.header and not suspect_header(first) and not suspect_header(file):
         lacking = [name for name in names if name not in others]
         further = [name for name in others if name not in names]
         parts = [f"no {listed_columns(lacking)}"] if lacking else []
-        found = "; ".join(parts + ([f"also {listed_columns(further)}"] if further else []))
+        difference = "; ".join(parts + ([f"also {listed_columns(further)}"] if further else []))
     raise InputError(
-        f"{file.path}: its columns are not those of {first.path} ({found}). Give all files of a "
-        "pattern the same columns and the same kind of header, or choose fewer files."
+        f"{file.path}: its columns are not those of {first.path} ({difference}). Give all files of "
+        "a pattern the same columns and the same kind of header, or choose fewer files."
     )
 
 
@@ -143,6 +143,7 @@ def _pattern(text: str) -> str:
 
 def open_layout(file: IO[bytes], source: Source) -> tuple[Layout, bytes, int]:
     """Return the layout of the header, the bytes read beyond it, and its number of lines."""
+    # A sample of whole lines shows the delimiter and the header.
     ahead = file.read(HEADER_BYTES)
     if not ahead.strip():
         raise InputError(f"{source.path}: the file is empty. Expected a header and rows.")
@@ -163,9 +164,11 @@ def open_layout(file: IO[bytes], source: Source) -> tuple[Layout, bytes, int]:
             f"{source.path}, line 1: the header cannot be read. Check its quotes, and that lines "
             "end with a line feed (or carriage return and line feed)."
         )
+    # Without a header, columns are numbered and no line is passed.
     quote = (source.quote or "").encode()
     if not source.header:
         return Layout(tuple(numbered_names(len(names))), delimiter.encode(), quote, False), ahead, 0
+    # The header ends with its last line; a cell may have several.
     place = 0
     for _ in range(lines):
         place = sample.find(b"\n", place) + 1 or len(sample)
@@ -173,6 +176,7 @@ def open_layout(file: IO[bytes], source: Source) -> tuple[Layout, bytes, int]:
         sample[:place].decode()
     except UnicodeDecodeError:
         raise wrong_encoding(source) from None
+    # Names that recur as cells are not repeated in a message.
     repeated = any(name in row for row, _ in islice(records, SAMPLE_RECORDS) for name in names)
     distinct = distinct_names(names, str(source.path), suspect=repeated)
     written = () if distinct == names else tuple(names)

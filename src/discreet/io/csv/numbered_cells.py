@@ -111,8 +111,8 @@ class NumberedCells:
             numbers = pl.Series(np.flatnonzero(occurs[:-1]))
             texts = numbers.cast(pl.String)
         else:
-            found = pl.concat([pl.Series([], dtype=self._categories), *self._texts]).unique()
-            numbers, texts = found.to_physical().cast(pl.Int64), found.cast(pl.String)
+            categories = pl.concat([pl.Series([], dtype=self._categories), *self._texts]).unique()
+            numbers, texts = categories.to_physical().cast(pl.Int64), categories.cast(pl.String)
         if self._has_empty:
             numbers.append(pl.Series([EMPTY]))
             texts.append(pl.Series([empty], dtype=pl.String))
@@ -169,14 +169,14 @@ class PieceReader:
             for name, cells in self._coded.items():
                 cells.add(frame[name])
             return frame.height
-        found = [row for _, row in whole_records(piece, place)]
+        exact_records = [row for _, row in whole_records(piece, place)]
         for number, name in enumerate(piece.layout.names):
             if name in self._coded:
-                texts = [row[number].decode() or None for row in found]
+                texts = [row[number].decode() or None for row in exact_records]
                 cells = self._coded[name]
                 cells.in_doubt = True
                 cells.add(pl.Series(texts, dtype=pl.String))
-        return len(found)
+        return len(exact_records)
 
     def _add_compiled(self, piece: FilePiece, reader: CompiledReader) -> int | None:
         """Take the cells of a piece by compiled code; return the rows, None if it declines."""
@@ -188,21 +188,21 @@ class PieceReader:
             self._number_of_text[new] = self._coded[columns[column]].numbers_of(texts)
         if numbers is None:
             return None
-        for cells, own in zip(self._coded.values(), numbers, strict=True):
+        for cells, column_numbers in zip(self._coded.values(), numbers, strict=True):
             cells.compiled = True
             if not cells.whole:
-                put_codes(own, self._number_of_text, own)
-            cells.add_numbers(own)
+                put_codes(column_numbers, self._number_of_text, column_numbers)
+            cells.add_numbers(column_numbers)
         return int(numbers.shape[1])
 
 
 def _expect_numbers(piece: FilePiece, coded: Mapping[str, NumberedCells]) -> None:
     """Expect whole numbers in the columns whose first cell is one in plain form."""
     begin, layout = piece.layout.fields, piece.layout
-    found = piece.data[begin : piece.data.find(b"\n", begin)].split(layout.delimiter)
-    if len(found) != layout.fields:
+    first_cells = piece.data[begin : piece.data.find(b"\n", begin)].split(layout.delimiter)
+    if len(first_cells) != layout.fields:
         return
-    for name, cell in zip(layout.names, found, strict=True):
+    for name, cell in zip(layout.names, first_cells, strict=True):
         if name in coded and cell.isdigit() and len(cell) < 9:
             number = int(cell)
             coded[name].whole = number < GREATEST and str(number).encode() == cell
@@ -253,17 +253,17 @@ def whole_records(piece: FilePiece, place: str) -> Iterator[tuple[int, list[byte
         yield from records(piece.records, piece.layout)
     except FaultyRecordError as error:
         line = piece.line_at(error.place)
-        raise InputError(f"{place}, line {line}: {_said(error, piece.layout)}") from None
+        raise InputError(f"{place}, line {line}: {_fault_message(error, piece.layout)}") from None
 
 
-def _said(error: FaultyRecordError, layout: Layout) -> str:
+def _fault_message(error: FaultyRecordError, layout: Layout) -> str:
     match error.fault:
         case Fault.RAGGED:
-            found = "1 cell" if error.fields == 1 else f"{error.fields} cells"
+            width = "1 cell" if error.fields == 1 else f"{error.fields} cells"
             delimiter = layout.delimiter.decode()
             other = "header" if layout.headed else "first row"
             return (
-                f"the row has {found}, the {other} {layout.fields}. Quote a cell that holds "
+                f"the row has {width}, the {other} {layout.fields}. Quote a cell that holds "
                 f"{delimiter!r}, or add or remove cells; if {delimiter!r} is not what separates "
                 "cells, set `delimiter:`."
             )

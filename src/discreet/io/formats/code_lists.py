@@ -68,26 +68,29 @@ def write_code_hierarchy(
     Without a column of parents, the parent is the longest other code that a code begins with.
     """
     present = column_names(source)
-    wanted = [one for one in (code, parent, name) if one]
-    lacking = [one for one in wanted if one not in present]
+    wanted = [column for column in (code, parent, name) if column]
+    lacking = [column for column in wanted if column not in present]
     if lacking:
         hint = nearest_column(lacking[0], present, suspect=suspect_names(source))
         raise InputError(f"{source.path}: no column {', '.join(map(repr, lacking))}. {hint}")
     specs = {
-        one: ColumnSpec(Role.INSENSITIVE if one in wanted else Role.DROP, ValueType.TEXT)
-        for one in present
+        column: ColumnSpec(Role.INSENSITIVE if column in wanted else Role.DROP, ValueType.TEXT)
+        for column in present
     }
     table = read_table(source, specs)
-    cells = {one: table[one].text.gather(pl.Series(table[one].codes)).to_list() for one in wanted}
+    cells = {
+        column: table[column].text.gather(pl.Series(table[column].codes)).to_list()
+        for column in wanted
+    }
     parents: dict[str, str | None] = {}
     known = set(cells[code])
-    above_all = cells[parent] if parent else [_beginning(own, known) for own in cells[code]]
-    for own, above in zip(cells[code], above_all, strict=True):
-        if own is None:
+    above_all = cells[parent] if parent else [_beginning(child, known) for child in cells[code]]
+    for child, above in zip(cells[code], above_all, strict=True):
+        if child is None:
             continue
-        if own in parents:
-            raise HierarchyError(f"Code list: the code {own!r} has two rows. Remove one.")
-        parents[own] = None if above == own else above
+        if child in parents:
+            raise HierarchyError(f"Code list: the code {child!r} has two rows. Remove one.")
+        parents[child] = None if above == child else above
     names = dict(zip(cells[code], cells[name], strict=True)) if name else {}
     rows = hierarchy_rows(parents, names)
     with path.open("x", encoding="utf-8", newline="") as file:

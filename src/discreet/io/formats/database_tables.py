@@ -120,17 +120,19 @@ class DatabaseTable:
         if rows == 0:
             raise InputError(f"{self.place}: the table has columns but no rows.")
         columns = {}
-        for name, found in cells.items():
+        for name, column_cells in cells.items():
             empty = None if null is None else ""
-            numbers, raw = found.distinct(empty)
+            numbers, raw = column_cells.distinct(empty)
             raw = raw if null is None else raw.replace({null: None})
 
-            def locate(bad: Ints, found: NumberedCells = found, numbers: Ints = numbers) -> str:
-                return f"{self.place}, row {found.first_row(numbers[bad]) + 1}"
+            def locate(
+                bad: Ints, column_cells: NumberedCells = column_cells, numbers: Ints = numbers
+            ) -> str:
+                return f"{self.place}, row {column_cells.first_row(numbers[bad]) + 1}"
 
             values = typed[name](raw).alias(name)
             dictionary = sort_dictionary(name, specs[name], values, missing, locate)
-            codes = found.recoded(numbers, dictionary.code_of_raw)
+            codes = column_cells.recoded(numbers, dictionary.code_of_raw)
             columns[name] = dictionary.column(name, specs[name], codes)
         return CodedTable(columns, rows, tuple(n for n in self.names if n not in columns))
 
@@ -163,10 +165,10 @@ class DatabaseTable:
             rows += len(batch)
             for name, column in zip(self.names, zip(*batch, strict=True), strict=True):
                 if name in cells:
-                    found = set(map(type, column)) - {type(None)}
-                    kinds[name] |= found
-                    cells[name].add(_texts(column, found))
-        return rows, {name: _type_of_cells(found) for name, found in kinds.items()}, None
+                    cell_types = set(map(type, column)) - {type(None)}
+                    kinds[name] |= cell_types
+                    cells[name].add(_texts(column, cell_types))
+        return rows, {name: _type_of_cells(cell_types) for name, cell_types in kinds.items()}, None
 
 
 @contextmanager
@@ -239,9 +241,9 @@ class _Copied(io.RawIOBase):
         """Take a result of the server; raise its error if it is not the expected one."""
         while self._pgconn.is_busy():
             self._wait()
-        found = self._pgconn.get_result()
-        if found is None or found.status != expected:
-            raise self._library.errors.error_from_result(found)
+        result = self._pgconn.get_result()
+        if result is None or result.status != expected:
+            raise self._library.errors.error_from_result(result)
 
     def _wait(self) -> None:
         select.select([self._pgconn.socket], [], [])
@@ -269,12 +271,14 @@ def _type_of_number(number: int) -> Typed:
         return _floats
     known: dict[int, Typed] = {
         BOOLEAN: lambda texts: texts == "t",
-        DATE: lambda texts: _kept(texts, texts.str.to_date("%Y-%m-%d", strict=False)),
-        TIME: lambda texts: _kept(texts, texts.str.to_time("%H:%M:%S%.f", strict=False)),
-        TIMESTAMP: lambda texts: _kept(
+        DATE: lambda texts: _with_unconverted(texts, texts.str.to_date("%Y-%m-%d", strict=False)),
+        TIME: lambda texts: _with_unconverted(
+            texts, texts.str.to_time("%H:%M:%S%.f", strict=False)
+        ),
+        TIMESTAMP: lambda texts: _with_unconverted(
             texts, texts.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False)
         ),
-        TIMESTAMP_WITH_ZONE: lambda texts: _kept(
+        TIMESTAMP_WITH_ZONE: lambda texts: _with_unconverted(
             texts, texts.str.to_datetime("%Y-%m-%d %H:%M:%S%.f%#z", strict=False)
         ),
     }
@@ -295,7 +299,7 @@ def _floats(texts: pl.Series) -> pl.Series:
     return pl.Series(numbers, dtype=pl.Float64).set(texts.is_null(), None)
 
 
-def _kept(texts: pl.Series, values: pl.Series) -> pl.Series:
+def _with_unconverted(texts: pl.Series, values: pl.Series) -> pl.Series:
     """Return values, or the texts where some has no value, such as a date before Christ."""
     return values if values.null_count() == texts.null_count() else texts
 
@@ -318,7 +322,7 @@ def opened_relation(
             statement = select_of(table, query)
             # COPY, which writes files of a read-only database too, is no subquery
             nested = f"SELECT * FROM (\n{statement}\n) AS source"
-            if any(len(connection.extract_statements(one)) > 1 for one in (statement, nested)):
+            if any(len(connection.extract_statements(text)) > 1 for text in (statement, nested)):
                 raise InputError(f"Database '{name}': the query is several statements. Use one.")
             connection.sql(nested)
             relation = connection.sql(statement)

@@ -50,11 +50,11 @@ def statistical_names(source: Source) -> list[str]:
 def statistical_columns(source: Source, names: Sequence[str]) -> Iterator[pl.Series]:
     """Yield some columns of a file."""
     keep = source.user_missing == "keep"
-    given = {} if source.resolved_format == "xport" else {"user_missing": keep}
+    options = {} if source.resolved_format == "xport" else {"user_missing": keep}
     shape = _read(source, metadataonly=True)[1]
     require_unpacked_cells(source.path, max(shape.number_rows or 0, 0), len(names))
-    frame, found = _read(source, usecols=list(names), **given)
-    labels = _labels_of(found).values if source.labels else {}
+    frame, metadata = _read(source, usecols=list(names), **options)
+    labels = _labels_of(metadata).values if source.labels else {}
     for name in names:
         column = _plain(frame[name])
         yield _labelled(column, labels[name]) if name in labels else column
@@ -62,47 +62,49 @@ def statistical_columns(source: Source, names: Sequence[str]) -> Iterator[pl.Ser
 
 def file_labels(source: Source) -> FileLabels:
     """Return the labels of a file's columns and values."""
-    given = {} if source.resolved_format == "xport" else {"user_missing": True}
-    return _labels_of(_read(source, metadataonly=True, **given)[1])
+    options = {} if source.resolved_format == "xport" else {"user_missing": True}
+    return _labels_of(_read(source, metadataonly=True, **options)[1])
 
 
-def _read(source: Source, **given: Any) -> tuple[pl.DataFrame, Any]:
+def _read(source: Source, **options: Any) -> tuple[pl.DataFrame, Any]:
     kind = source.resolved_format
     library = require_extra("pyreadstat", f"{PROGRAM[kind]} files", "stats")
     source.require_file()
     if "encoding" in source.model_fields_set:
-        given["encoding"] = source.encoding
+        options["encoding"] = source.encoding
     catalog = source.path.with_suffix(CATALOG)
     if kind == "sas" and catalog.is_file():
-        given["catalog_file"] = str(catalog)
+        options["catalog_file"] = str(catalog)
     try:
-        frame, found = getattr(library, READERS[kind])(
-            str(source.path), output_format="polars", **given
+        frame, metadata = getattr(library, READERS[kind])(
+            str(source.path), output_format="polars", **options
         )
     except Exception as error:  # of many types, and its text may quote a cell
         raise InputError(
             f"{source.path}: not a valid {PROGRAM[kind]} file ({type(error).__name__}). Set its "
             "`format:` if it is of another kind, or its `encoding:`."
         ) from None
-    return frame, found
+    return frame, metadata
 
 
-def _labels_of(found: Any) -> FileLabels:
-    columns = {name: text for name, text in found.column_names_to_labels.items() if text}
+def _labels_of(metadata: Any) -> FileLabels:
+    columns = {name: text for name, text in metadata.column_names_to_labels.items() if text}
     values = {
         name: {
-            str(code) if found.readstat_variable_types[name] == "string" else _code_text(code): str(
-                label
-            )
+            str(code)
+            if metadata.readstat_variable_types[name] == "string"
+            else _code_text(code): str(label)
             for code, label in labels.items()
         }
-        for name, labels in found.variable_value_labels.items()
+        for name, labels in metadata.variable_value_labels.items()
     }
     missing = {
         name: [
-            (one["lo"], one["hi"]) for one in ranges if not isinstance(one["lo"] or one["hi"], str)
+            (bounds["lo"], bounds["hi"])
+            for bounds in ranges
+            if not isinstance(bounds["lo"] or bounds["hi"], str)
         ]
-        for name, ranges in found.missing_ranges.items()
+        for name, ranges in metadata.missing_ranges.items()
     }
     return FileLabels(columns, values, missing)
 
@@ -162,21 +164,21 @@ class LabelledColumn:
 
 def allowed_names(names: Sequence[str], format: StatisticalFormat) -> list[str]:
     """Return names that a program allows, each another: letters, digits and underscores."""
-    made: list[str] = []
+    allowed: list[str] = []
     for name in names:
-        kept = "".join(
+        letters = "".join(
             sign if sign.isalnum() and (format != "xport" or sign.isascii()) else "_"
             for sign in name
         )
-        if not kept[:1].isalpha() or kept.lower() in RESERVED:
-            kept = f"v_{kept}"
-        short = _cut(kept, LONGEST_NAME[format])
+        if not letters[:1].isalpha() or letters.lower() in RESERVED:
+            letters = f"v_{letters}"
+        short = _cut(letters, LONGEST_NAME[format])
         number = 1
-        while short.casefold() in (other.casefold() for other in made):
+        while short.casefold() in (other.casefold() for other in allowed):
             number += 1
-            short = _cut(kept, LONGEST_NAME[format] - len(f"_{number}")) + f"_{number}"
-        made.append(short)
-    return made
+            short = _cut(letters, LONGEST_NAME[format] - len(f"_{number}")) + f"_{number}"
+        allowed.append(short)
+    return allowed
 
 
 def _cut(name: str, size: int) -> str:
@@ -197,22 +199,22 @@ def write_statistical(
         column.label or (column.name if column.name != name else None)
         for name, column in zip(names, columns, strict=True)
     ]
-    given: dict[str, Any] = {"column_labels": labels}
+    options: dict[str, Any] = {"column_labels": labels}
     if format != "xport":
-        given["variable_value_labels"] = {
+        options["variable_value_labels"] = {
             name: dict(column.value_labels)
             for name, column in zip(names, columns, strict=True)
             if column.value_labels
         }
     if format == "spss":
-        given["missing_ranges"] = {
+        options["missing_ranges"] = {
             name: list(column.missing)
             for name, column in zip(names, columns, strict=True)
             if 0 < len(column.missing) <= MOST_MISSING
         }
     write = {"spss": "write_sav", "stata": "write_dta", "xport": "write_xport"}[format]
     try:
-        getattr(library, write)(frame, str(path), **given)
+        getattr(library, write)(frame, str(path), **options)
     except Exception as error:  # its text may quote a cell
         raise ReleaseError(
             f"{path}: this table cannot be written as a {PROGRAM[format]} file "

@@ -43,8 +43,7 @@ from pydantic import Field
 from discreet.errors import InfeasibleError, JobError
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.knowledge.links import Links
-from discreet.knowledge.person_terms import term_rows
-from discreet.knowledge.terms import Terms, terms_of
+from discreet.knowledge.terms import Terms, term_rows, terms_of
 from discreet.methods.base import (
     NOT_NUMBERED,
     Ability,

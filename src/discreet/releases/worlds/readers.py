@@ -62,9 +62,8 @@ from discreet.table.kernels.lists import (
     starts_of,
     stretches,
 )
+from discreet.table.possible_rows import RestrictedRows, count_supported, restricted_rows
 from discreet.table.published import GROUP
-from discreet.table.worlds.restricted_rows import RestrictedRows, restricted_rows
-from discreet.table.worlds.supported_values import count_supported
 from discreet.typing import AnyInts, Bools, Ints, Ints32
 
 READERS = ("pair", "row")

@@ -54,10 +54,10 @@ def size_charts(picture: Picture) -> list[Chart]:
 
 def share_chart(picture: Picture) -> Chart | None:
     """Return what an attacker who knows the groups alone believes in the true values."""
-    shown = sorted(picture.beliefs.items(), key=lambda one: -one[1].greatest)[:STRIPS]
+    shown = sorted(picture.beliefs.items(), key=lambda item: -item[1].greatest)[:STRIPS]
     if not shown:
         return None
-    marks = [mark for name, found in shown for mark in _strip(name, found.histogram)]
+    marks = [mark for name, belief in shown for mark in _strip(name, belief.histogram)]
     return Chart(
         name="beliefs_by_group",
         form="strips",
@@ -114,12 +114,12 @@ def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
 def loss_charts(utility: Mapping[str, Any]) -> list[Chart]:
     """Return how much of its range a cell of each quasi-identifier leaves open, for each table."""
     losses: Mapping[str, Any] = utility.get("tables") or {"": utility}
-    found = [_loss_chart(of.get("loss_by_attribute", {}), table) for table, of in losses.items()]
-    return [chart for chart in found if chart is not None]
+    charts = [_loss_chart(of.get("loss_by_attribute", {}), table) for table, of in losses.items()]
+    return [chart for chart in charts if chart is not None]
 
 
 def _loss_chart(loss_of_attribute: Mapping[str, float], table: str) -> Chart | None:
-    shown = sorted(loss_of_attribute.items(), key=lambda one: -one[1])[:BARS]
+    shown = sorted(loss_of_attribute.items(), key=lambda item: -item[1])[:BARS]
     if not shown or max(loss_of_attribute.values()) <= 0:
         return None
     return Chart(
@@ -273,7 +273,7 @@ def _point(point: Point, x: float) -> Mark:
 
 def series_chart(beliefs: Mapping[str, Sequence[float]], bound: float | None) -> Chart:
     """The greatest belief after every release of a series."""
-    releases = max(len(found) for found in beliefs.values())
+    releases = max(len(series) for series in beliefs.values())
     return Chart(
         name="series",
         form="lines",
@@ -283,13 +283,13 @@ def series_chart(beliefs: Mapping[str, Sequence[float]], bound: float | None) ->
         y=Scale(_word("greatest-belief")),
         marks=tuple(
             Mark(x=number, y=belief, series=name)
-            for name, found in beliefs.items()
-            for number, belief in enumerate(found, 1)
+            for name, series in beliefs.items()
+            for number, belief in enumerate(series, 1)
         ),
         rules=() if bound is None else (ReferenceLine("y", bound, _word("guaranteed-at-most")),),
         head=(_word("release"), *beliefs),
         table=tuple(
-            (str(number + 1), *(f"{found[number]:.3f}" for found in beliefs.values()))
+            (str(number + 1), *(f"{series[number]:.3f}" for series in beliefs.values()))
             for number in range(releases)
         ),
     )

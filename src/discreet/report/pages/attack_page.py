@@ -206,7 +206,7 @@ def _table(findings: Sequence[Finding], threshold: float) -> Markup:
         *labels("without-the-release", "guaranteed-at-most", "verdict"),
     )
     rows, before = [], None
-    for finding in sorted(findings, key=lambda one: (one.attack, one.title)):
+    for finding in sorted(findings, key=lambda item: (item.attack, item.title)):
         named = finding.title, finding.knowledge
         rows.append(_row(finding, again=named == before))
         before = named

@@ -79,7 +79,10 @@ def check_lines(check: Check) -> list[str]:
 
 def _heading(check: Check) -> Statement:
     """Return the verdict in a few words."""
-    total, broken = len(check.requirements), sum(not one.holds for one in check.requirements)
+    total, broken = (
+        len(check.requirements),
+        sum(not verdict.holds for verdict in check.requirements),
+    )
     if not total:
         return Statement("check.figures")
     if total == 1:
@@ -139,7 +142,10 @@ def _known_columns(judged: CheckedRequirement, check: Check) -> Iterator[str]:
 
 def _distances(check: Check) -> Iterator[Statement]:
     """Yield the distances between values, where t-closeness was judged."""
-    if TCloseness.name in (*(one.requirement.name for one in check.requirements), *check.figures):
+    if TCloseness.name in (
+        *(verdict.requirement.name for verdict in check.requirements),
+        *check.figures,
+    ):
         distances = [
             Statement(f"check.distance.{distance}", attribute=name)
             for name, distance in check.distances.items()

@@ -48,7 +48,10 @@ COLUMNS = (
 def comparison_page(comparison: Comparison, job: Job | None = None) -> Page:
     """Return the page, with the varied job if it is given."""
     advice = comparison.recommendations
-    chosen = next((one.label for one in advice if one.label is not None), None)
+    chosen = next(
+        (recommendation.label for recommendation in advice if recommendation.label is not None),
+        None,
+    )
     if chosen is None:
         heading = Statement("headline.none-recommended")
     elif chosen == comparison.unlinked.label:
@@ -62,7 +65,7 @@ def comparison_page(comparison: Comparison, job: Job | None = None) -> Page:
         ),
         heading=heading,
         tone="warn" if chosen in (None, comparison.unlinked.label) else "",
-        lede=tuple(one.sentence for one in advice[:1]),
+        lede=tuple(recommendation.sentence for recommendation in advice[:1]),
         cards=list(_cards(comparison)),
         sections=[*_sections(comparison), *origin(None, job)],
     )
@@ -70,8 +73,8 @@ def comparison_page(comparison: Comparison, job: Job | None = None) -> Page:
 
 def comparison_charts(comparison: Comparison) -> list[Chart]:
     """The plots of a comparison."""
-    found = [frontier_chart(comparison), learning_chart(comparison)]
-    return [chart for chart in found if chart is not None]
+    charts = [frontier_chart(comparison), learning_chart(comparison)]
+    return [chart for chart in charts if chart is not None]
 
 
 def _cards(comparison: Comparison) -> Iterator[Card]:
@@ -105,7 +108,7 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
         about = paragraph(label("same-attacker"))
         yield Section(label("risk-and-utility"), joined([about, drawn]), label("frontier"))
     if comparison.recommendations:
-        advice = sentences(one.sentence for one in comparison.recommendations)
+        advice = sentences(recommendation.sentence for recommendation in comparison.recommendations)
         yield Section(label("recommendations"), advice, label("recommendations"))
     yield Section(label("all-releases"), _table(comparison), label("all-releases"))
     notes = {point.note: point.method for point in comparison.points if point.note}
@@ -130,7 +133,7 @@ def _table(comparison: Comparison) -> Markup:
         for column in COLUMNS
         if any(getattr(point, column[1]) is not None for point in comparison.published)
     ]
-    recommended = {one.label for one in comparison.recommendations}
+    recommended = {recommendation.label for recommendation in comparison.recommendations}
     rows = [
         (_name(point, recommended), *(_cell(point, key, form) for _, key, form in shown))
         for point in (*comparison.published, comparison.unlinked)

@@ -59,7 +59,7 @@ def profile_page(profile: Profile) -> Page:
 def profile_charts(profile: Profile) -> list[Chart]:
     """The plots of a profile."""
     riskiest: dict[int, tuple[str, float]] = {}
-    for subset in sorted(profile.subsets, key=lambda one: -one.unique_share):
+    for subset in sorted(profile.subsets, key=lambda item: -item.unique_share):
         riskiest.setdefault(len(subset.columns), (", ".join(subset.columns), subset.unique_share))
     chart = risk_chart([riskiest[size] for size in sorted(riskiest)])
     return [] if chart is None else [chart]
@@ -74,7 +74,7 @@ def _cards(profile: Profile) -> Iterator[Card]:
             f"{risk.average_risk:.1%}",
         )  # fmt: skip
     if profile.sensitive:
-        least = min(profile.sensitive, key=lambda one: one.l_per)
+        least = min(profile.sensitive, key=lambda attribute: attribute.l_per)
         yield Card(
             "largest-l", label("largest-l"), least.l_per, f"{least.l_per}",
             label("limited-by", attribute=least.name),

@@ -141,7 +141,7 @@ def audit_page(audit: Audit) -> Page:
             *warnings(audit.promises),
             label("compared" if audit.compared else "not-compared"),
         ),
-        cards=[_kept(audit.promises)],
+        cards=[_guarantee_card(audit.promises)],
         sections=sections,
     )
 
@@ -210,15 +210,15 @@ def _badge(promise: Promise) -> Markup:
     return badge(label("does-not-hold"), "bad")
 
 
-def _kept(promises: Sequence[Promise]) -> Card:
-    kept = sum(promise.holds for promise in promises)
+def _guarantee_card(promises: Sequence[Promise]) -> Card:
+    holding = sum(promise.holds for promise in promises)
     _, tone = verdict(promises)
-    shown = label("of", count=kept, total=len(promises))
-    return Card("promises-kept", label("guarantees-kept"), kept, shown, tone=tone)
+    shown = label("of", count=holding, total=len(promises))
+    return Card("promises-kept", label("guarantees-kept"), holding, shown, tone=tone)
 
 
 def _cards(manifest: Manifest, picture: Picture) -> Iterator[Card]:
-    yield _kept(manifest.promises)
+    yield _guarantee_card(manifest.promises)
     gone = manifest.lost_rows
     share = manifest.published_rows / max(manifest.all_rows, 1)
     note = label("of-source", share=share)

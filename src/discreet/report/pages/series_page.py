@@ -9,7 +9,7 @@ from discreet.report.pieces import Card, Page, Section, figures, label, sentence
 
 
 def series_page(
-    said: Sequence[str],
+    findings: Sequence[str],
     releases: int,
     beliefs: Sequence[float],
     bound: float | None,
@@ -19,7 +19,7 @@ def series_page(
     covered: bool,
 ) -> Page:
     """Return what was found in sentences, and where it is known the greatest belief by release."""
-    sections = [Section(label("what-was-found"), sentences(said), label("findings"))]
+    sections = [Section(label("what-was-found"), sentences(findings), label("findings"))]
     if beliefs:
         drawn = figures([series_chart({label("all-releases"): beliefs}, bound)])
         sections.insert(0, Section(label("beliefs-over-the-series"), drawn, label("beliefs")))

@@ -79,7 +79,7 @@ def signing_page(
     """Return the page for the person who signs: also what the release must not hold."""
     verdict = verdict_of(manifest, job, private, review)
     utility = private.get("utility", {})
-    cards = [one.card() for one in verdict.worst_figures]
+    cards = [figure.card() for figure in verdict.worst_figures]
     cards += [] if review.attacks is not None else [_not_known(review)]
     return Page(
         kind=label("report-to-sign"),
@@ -223,7 +223,7 @@ def _detailed(
     utility: Mapping[str, Any],
 ) -> Iterator[Section]:
     yield Section(label("provenance"), _provenance(manifest, review), label("provenance"))
-    hidden = [name for name, one in job.attributes.items() if not one.role.published]
+    hidden = [name for name, attribute in job.attributes.items() if not attribute.role.published]
     treated: list[str] = [Statement("columns.never-published", columns=hidden)] if hidden else []
     treated += [*collapsed(manifest), *treatment(manifest)]
     treated += explain_privately(manifest, private)[1:]

@@ -46,13 +46,13 @@ _CONSTANTS = (bool, int, float, complex, str, bytes, tuple, np.generic)
 def fingerprint(function: Callable[..., object]) -> str:
     """Hash the code of a kernel and of all that it uses, directly or through other kernels."""
     digest = hashlib.sha256()
-    found: dict[Any, None] = {function: None}  # in order
+    reached: dict[Any, None] = {function: None}  # in order
     waiting: list[Any] = [function]
     while waiting:
-        own, used = _described(waiting.pop())
-        digest.update(own)
-        further = [one for one in used if one not in found]
-        found |= dict.fromkeys(further)
+        description, used = _described(waiting.pop())
+        digest.update(description)
+        further = [name for name in used if name not in reached]
+        reached |= dict.fromkeys(further)
         waiting += further
     return digest.hexdigest()
 
@@ -61,15 +61,17 @@ def fingerprint(function: Callable[..., object]) -> str:
 def _described(used: Any) -> tuple[bytes, tuple[Any, ...]]:
     """Return the hash of one function or named tuple, and the kernels and named tuples it names."""
     names = set(re.findall(r"\w+", " ".join(map(str, used.__annotations__.values()))))
-    said: list[object] = [used.__qualname__]
+    parts: list[object] = [used.__qualname__]
     if isinstance(used, type):
-        said.append(used._fields)  # type: ignore[attr-defined]
+        parts.append(used._fields)  # type: ignore[attr-defined]
         scope = vars(sys.modules[used.__module__])
     else:
         for code in _codes(used.__code__):
             names |= set(code.co_names)
-            constants = [one for one in code.co_consts if not isinstance(one, CodeType)]
-            said += [code.co_code, code.co_names, constants]
+            constants = [
+                constant for constant in code.co_consts if not isinstance(constant, CodeType)
+            ]
+            parts += [code.co_code, code.co_names, constants]
         scope = used.__globals__
     further = []
     for name in sorted(names):
@@ -79,10 +81,10 @@ def _described(used: Any) -> tuple[bytes, tuple[Any, ...]]:
         elif isinstance(value, type) and hasattr(value, "_fields"):
             further.append(value)
         elif isinstance(value, _CONSTANTS):
-            said += [name, value]
+            parts += [name, value]
         elif isinstance(value, np.ndarray):
-            said += [name, value.dtype.str, value.shape, value.tobytes()]
-    return hashlib.sha256(repr(said).encode()).digest(), tuple(further)
+            parts += [name, value.dtype.str, value.shape, value.tobytes()]
+    return hashlib.sha256(repr(parts).encode()).digest(), tuple(further)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -115,15 +117,15 @@ def dispatcher(function: Callable[..., object], *, inner: bool = False) -> Any:
     return compiled
 
 
-def _general(given: Any) -> Any:
+def _general(literal: Any) -> Any:
     """The type of a constant without its value."""
-    return types.unliteral(given)  # type: ignore[no-untyped-call]
+    return types.unliteral(literal)  # type: ignore[no-untyped-call]
 
 
 def in_cache(function: Callable[..., object]) -> bool:
     """Return whether the cache has compiled code of a kernel for some types of arguments."""
-    found = _cache_of(function)
-    return isinstance(found, KernelCache) and found.filled
+    cache = _cache_of(function)
+    return isinstance(cache, KernelCache) and cache.filled
 
 
 _NamedFolder: Any = CompileResultCacheImpl._locator_classes[0]  # by NUMBA_CACHE_DIR
@@ -170,10 +172,10 @@ class KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load the compiled code for a signature, or None."""
         try:
-            found = self._loaded(sig, target_context)
+            overload = self._loaded(sig, target_context)
         except (OSError, EOFError, pickle.UnpicklingError):  # unreadable, or cut off
             return None
-        return found if found is not None and found.signature.args == tuple(sig) else None
+        return overload if overload is not None and overload.signature.args == tuple(sig) else None
 
     def _loaded(self, sig: Any, target_context: Any) -> Any:
         if _numba_version() > LOADED_ALONE:

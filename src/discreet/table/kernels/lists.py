@@ -61,9 +61,9 @@ def places_of(keys: Ints, wanted: Ints) -> Ints:
 def sums_of(start: Ints, rows: Floats) -> Floats:
     """Return the sums over the lines of ``rows`` (entries, columns) that each list has."""
     sums = np.zeros((len(start) - 1, rows.shape[1]))
-    some = np.flatnonzero(np.diff(start))
-    if len(some):
-        sums[some] = np.add.reduceat(rows, start[some], axis=0)
+    filled = np.flatnonzero(np.diff(start))
+    if len(filled):
+        sums[filled] = np.add.reduceat(rows, start[filled], axis=0)
     return sums
 
 
@@ -86,10 +86,10 @@ def count_bits(words: Words) -> Bytes:
 
 def are_in(start: Ints, value: AnyInts, lists: AnyInts, wanted: AnyInts) -> Bools:
     """Return for pairs of a list and a value whether the list has the value; lists are short."""
-    found = np.zeros(len(lists), np.bool_)
+    held = np.zeros(len(lists), np.bool_)
     pair, entry, end = np.arange(len(lists)), start[lists], start[lists + 1]
     while len(pair):
-        found[pair[entry < end]] = value[entry[entry < end]] == wanted[pair[entry < end]]
-        left = np.flatnonzero((entry + 1 < end) & ~found[pair])
+        held[pair[entry < end]] = value[entry[entry < end]] == wanted[pair[entry < end]]
+        left = np.flatnonzero((entry + 1 < end) & ~held[pair])
         pair, entry, end = pair[left], entry[left] + 1, end[left]
-    return found
+    return held

@@ -154,24 +154,24 @@ class Kernel:
     @cached_property
     def _overflows(self) -> bool:
         """Whether the kernel, or one that it calls, may overflow."""
-        return any(one._wraps for one in self._parts)
+        return any(part._wraps for part in self._parts)
 
     @cached_property
     def _compiling_costs(self) -> float:
-        return PER_BYTE * sum(len(one.function.__code__.co_code) for one in self._parts)
+        return PER_BYTE * sum(len(part.function.__code__.co_code) for part in self._parts)
 
     @cached_property
     def _parts(self) -> set[Kernel]:
         """The kernel and all that it calls, directly or through others."""
-        found = {self}
+        parts = {self}
         waiting = [self]
         while waiting:
-            one = waiting.pop()
-            names = map(one.function.__globals__.get, one.function.__code__.co_names)
-            called = {name for name in names if isinstance(name, Kernel)} - found
-            found |= called
+            part = waiting.pop()
+            names = map(part.function.__globals__.get, part.function.__code__.co_names)
+            called = {name for name in names if isinstance(name, Kernel)} - parts
+            parts |= called
             waiting += called
-        return found
+        return parts
 
     @property
     def compiled(self) -> Any:
@@ -223,9 +223,9 @@ class Kernel:
         """Whether a file of the cache has the kernel's name; Numba is not imported to see it."""
         source = Path(self.function.__code__.co_filename)
         index = f"{source.stem}.{self.function.__qualname__}-*.nbi"
-        given, home = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("HOME")
-        if given:  # Numba looks nowhere else
-            return any(Path(given).glob(f"*/{index}"))
+        folder, home = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("HOME")
+        if folder:  # Numba looks nowhere else
+            return any(Path(folder).glob(f"*/{index}"))
         if any((source.parent / "__pycache__").glob(index)):
             return True
         return bool(home) and any(Path(f"{home}/.cache/numba").glob(f"*/{index}"))

@@ -26,7 +26,6 @@ from discreet.requirements.sa_diversity import ConditionalLDiversity, SaDiversit
 from discreet.table.coded_table import Column
 from discreet.typing import Bools
 
-
 IF_HARMLESS = "If the most frequent value is no secret, name it under 'non_sensitive_values'."
 
 

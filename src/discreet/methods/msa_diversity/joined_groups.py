@@ -12,6 +12,7 @@ else with a failing neighbour, so groups without a remedy nearby double in size.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,7 +63,7 @@ def join_failing(task: Task, order: Ints, group: Codes) -> Codes:
         group[group >= 0] = number.astype(np.int32)
 
 
-def _passing(asked: list[Requirement], counts: ClassCounts, task: Task) -> Bools:
+def _passing(asked: Sequence[Requirement], counts: ClassCounts, task: Task) -> Bools:
     """(groups,) Whether each group meets every requirement."""
     passing: Bools = np.logical_and.reduce([r.passes(counts, task.domains) for r in asked])
     return passing
@@ -76,7 +77,7 @@ class _Pairs:
     neighbour: Ints  # (pairs,)
 
 
-def _joins(task: Task, order: Ints, group: Codes, asked: list[Requirement], passing: Bools) -> Ints:
+def _joins(task: Task, order: Ints, group: Codes, asked: Sequence[Requirement], passing: Bools) -> Ints:
     """(groups,) The group that each becomes part of; no group takes part in two joins."""
     along = _along_curve(group, len(passing))
     pairs = _neighbours(along, np.flatnonzero(~passing[along]))

@@ -77,7 +77,9 @@ class _Pairs:
     neighbour: Ints  # (pairs,)
 
 
-def _joins(task: Task, order: Ints, group: Codes, asked: Sequence[Requirement], passing: Bools) -> Ints:
+def _joins(
+    task: Task, order: Ints, group: Codes, asked: Sequence[Requirement], passing: Bools
+) -> Ints:
     """(groups,) The group that each becomes part of; no group takes part in two joins."""
     along = _along_curve(group, len(passing))
     pairs = _neighbours(along, np.flatnonzero(~passing[along]))

@@ -347,7 +347,6 @@ EXPERIMENT = Experiment(
             "The paper: the number of tables grows up to nine attributes.",
             Plot("attributes", ("tables",)),
         ),
-        Figure("information", "Beside figure 7: what attributes say about each other", association),
         Figure(
             "8", "Figure 8: best closeness against tables", closeness,
             "The paper: more tables reach a smaller t.", Plot("tables", ("closeness",), ("dm",)),
@@ -356,6 +355,7 @@ EXPERIMENT = Experiment(
             "9", "Figure 9: plans and nodes that are left as k grows", by_k,
             "The paper: no plan is left from k = 50 on.", Plot("k", ("nodes",)),
         ),
+        Figure("information", "Beside figure 7: what attributes say about each other", association),
         Figure("gap", "Beyond the paper: greedy plans beside the best", gap),
         Figure("time", "Beyond the paper: time", check_time),
     ),

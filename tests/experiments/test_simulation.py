@@ -31,7 +31,7 @@ def test_the_table_and_the_page_have_every_release(tmp_path, capsys):
     result = simulate(SimulatedPopulation(people=40, releases=2))
     page = result.save_page(tmp_path / "page.html").read_text(encoding="utf-8")
     assert "What all releases together reveal" in page
-    assert all("vega-lite" in chart.to_dict()["$schema"] for chart in result.charts().values())
+    assert all("vega-lite" in chart["$schema"] for chart in result.charts().values())
 
 
 @pytest.mark.parametrize("wrong", [["--records", "5"], ["--updates", "2"], ["--rho", "1"]])

@@ -44,7 +44,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from discreet.errors import InfeasibleError, JobError
+from discreet.errors import InfeasibleError, InputError, JobError
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.hierarchy import Hierarchy, Level
 from discreet.job.model import Job
@@ -201,8 +201,7 @@ class _Levels:
     def cover(self, number: int, node: int) -> Cover | None:
         """Return the undecided rare values below a node, with the rarest others that they need."""
         together = self.undecided(number, node)
-        others = self._others(number, node)
-        others.sort(key=lambda unit: int(self.values.rows[unit].sum()))
+        others = [] if self.safe(together) else self._others(number, node)
         while not self.safe(together):
             if not others:
                 return None
@@ -210,7 +209,7 @@ class _Levels:
         return Cover(together, number, self.loss(number, node))
 
     def _others(self, number: int, node: int) -> list[Ints]:
-        """Return what a cell can take in: unchanged values, and all values of a lower label."""
+        """Return what a cell can take in, the rarest first: a value, or all of a lower label."""
         below = self.below(number, node)
         units = np.flatnonzero(below & ~self.wanted & (self.fate == UNCHANGED)).reshape(-1, 1)
         labels: dict[tuple[int, int], list[int]] = {}
@@ -218,7 +217,8 @@ class _Levels:
             level = int(self.fate[value])
             place = int(self.levels[level].node_of_leaf[value])
             labels.setdefault((level, place), []).append(value)
-        return [*units, *(np.array(unit) for unit in labels.values())]
+        found = [*units, *(np.array(unit) for unit in labels.values())]
+        return sorted(found, key=lambda unit: int(self.values.rows[unit].sum()))
 
     def safe(self, together: Ints) -> bool:
         """Return whether a cell may stand for some values, by the definition above."""
@@ -576,8 +576,13 @@ class Treating:
         return Treated(replace(table, columns=columns), trees, marked, record)
 
     def _require_supported(self) -> None:
-        """Refuse attributes that became sets, and series, whose values must stay the same."""
+        """Refuse counted tables, sets, and series, whose values must stay the same."""
         problems = []
+        if self._before.weights is not None:
+            raise InputError(
+                f"attributes.{next(iter(self._least))}.rare: needs the rows of the table, which "
+                "are only counted in their place. Export them to a file, or remove 'rare'."
+            )
         for name in self._least:
             place = f"attributes.{name}.rare"
             if self._before[name].separator is not None:

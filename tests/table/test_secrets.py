@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tables import coded_column
 
-from discreet.table.secrets import NEARLY, connected, find_dependencies, find_secrets
+from discreet.table.secrets import NEARLY, are_versions, connected, find_dependencies, find_secrets
 
 
 def columns(**cells):
@@ -103,3 +103,13 @@ def test_figures_are_those_of_the_definition(data):
         assert one.exact or one.remaining == pytest.approx(left)
     else:
         assert ("a", "b") not in found
+
+
+def test_two_ordered_columns_are_versions_where_they_order_rows_alike_however_skewed():
+    draw = random.Random(4)
+    ages = [18 + int(60 * draw.random() ** 2) for _ in range(600)]  # most are young
+    days = [-365 * age - draw.randrange(365) for age in ages]
+    others = [draw.randrange(18, 78) for _ in ages]
+    age, born, other = columns(age=ages, born=days, other=others)
+    assert are_versions(age, born)
+    assert not are_versions(age, other)

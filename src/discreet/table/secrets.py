@@ -116,11 +116,18 @@ def are_versions(first: Column, second: Column) -> bool:
     known = ~(np.isnan(pair[0]) | np.isnan(pair[1]))
     if known.sum() < LEAST_ROWS or known.mean() < 1 - NEARLY:
         return False
-    ranks = [np.unique(one[known], return_inverse=True)[1].astype(np.float64) for one in pair]
+    ranks = [_ranks(one[known]) for one in pair]
     if min(len(np.unique(rank)) for rank in ranks) < LEAST_RANKS:
         return False  # few values have ties for ranks
     correlation = np.asarray(np.corrcoef(ranks))
     return bool(abs(correlation[0, 1]) >= SAME_ORDER)
+
+
+def _ranks(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(rows,) The rank of each number, the mean of its ranks where it occurs several times."""
+    _, place, count = np.unique(numbers, return_inverse=True, return_counts=True)
+    mean: NDArray[np.float64] = np.cumsum(count) - (count - 1) / 2
+    return mean[place]
 
 
 def connected(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> list[list[str]]:

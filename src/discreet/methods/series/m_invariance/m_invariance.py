@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.errors import InfeasibleError
-from discreet.methods.base import Bucketized, Counterfeits, Method, Task
+from discreet.methods.base import Ability, Bucketized, Counterfeits, Method, Task
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.series.manifest_entry import RepublicationEntry
 from discreet.methods.shared.different_values import (
@@ -85,7 +85,7 @@ class MInvariance(Method):
 
     name: ClassVar[str] = "m-invariance"
     entry: ClassVar[type[MethodEntry]] = RepublicationEntry
-    judges_counts: ClassVar[bool] = True
+    abilities: ClassVar[frozenset[Ability]] = frozenset({Ability.SENSITIVE_VALUES})
 
     m: int = Field(default=2, ge=2, description="The least number of different values in a group.")
     buckets: Buckets = Field(

@@ -66,7 +66,7 @@ ENOUGH = 2  # sorts of trials that are ready to sign, after which no more change
 SEEDS = 3  # trials that are extended at each depth
 DEPTH = 4  # changes of one repair
 PRUNED = 2  # trials of which changes are taken back, where they are not needed
-SHARE = 0.05  # of the budget, for a trial on the sample, unless the first took a quarter of it
+SHARE = 0.1  # of the budget, for a trial on the sample, unless the first took a quarter of it
 SEARCHING = 0.5  # share of the budget, at most, for trials on the sample
 _SEVERITY = {READY: 0, LOOK: 1, REFUSE: 2}
 _IMPOSSIBLE = 3  # nothing can be published
@@ -163,10 +163,7 @@ class Repair:
         figures.append(f"rows lost {trial.rows_lost:,} of {trial.rows:,}")
         return [
             f"{self.verdict}, with {', '.join(figures)}.",
-            *(
-                f"     {'' if line is None else f'line {line}: '}{text}"
-                for line, text in self.lines
-            ),
+            *(f"     {_at(numbers)}{text}" for numbers, text in self.lines),
             f"   Cost: {' '.join(dict.fromkeys(change.cost for change in self.changes))}",
         ]
 
@@ -346,20 +343,21 @@ class _Search:
                 break
             best = min(verified, key=self._rank)
             for change in [one for changes in self._proposed(best) for one in changes]:
-                if self._left() < root.trial.seconds:
-                    break
                 self._verify((*best.changes, change), root, verified)
                 if verified[-1].trial.severity == 0:
                     break
             if min(verified, key=self._rank) is best:
                 break
         better = [node for node in verified if self._rank(node)[:2] < self._rank(root)[:2]]
-        return self._listed(sorted(better, key=self._order))
+        decided = [node for node in better if node.trial.severity < root.trial.severity]
+        return self._listed(sorted(decided or better, key=self._order))
 
-    def _verify(self, changes: tuple[Change, ...], root: _Attempt, verified: list[_Attempt]) -> None:
+    def _verify(
+        self, changes: tuple[Change, ...], root: _Attempt, verified: list[_Attempt]
+    ) -> None:
         """Try changes on the whole table, if there is time for it."""
         slowest = max(node.trial.seconds for node in (root, *verified))
-        if self._left() < slowest:
+        if self._left() < slowest / 2:  # the first one also compiled and loaded what others use
             self._cut = True
             return
         trial = self._whole(changes)
@@ -380,6 +378,10 @@ class _Search:
         First only the foremost change of each sort, as deep as needed; then all others.
         """
         explored: list[_Attempt] = []
+        for changes in self._at_once(root):
+            trial = self._sampled(changes, ends)
+            if trial is not None:
+                explored.append(_Attempt(changes, trial))
         for rounds in (1, None):
             seeds, expanded = [root], set()
             for _ in range(DEPTH):
@@ -403,7 +405,26 @@ class _Search:
         ready = [node for node in explored if node.trial.severity == 0]
         return [*explored, *self._pruned(ready, ends)]
 
-    def _extensions(self, seeds: Sequence[_Attempt], rounds: int | None) -> list[tuple[Change, _Attempt]]:
+    def _at_once(self, root: _Attempt) -> list[tuple[Change, ...]]:
+        """The foremost changes for each of several problems, all at once; then the next ones."""
+        together = []
+        first = [change for changes in self._proposed(root)[:1] for change in changes]
+        for skipped in (0, 1):
+            chosen: tuple[Change, ...] = ()
+            for problem in sorted(root.trial.problems):
+                able = [change for change in first if problem in change.solves]
+                change = able[min(skipped, len(able) - 1)] if able else None
+                if change is not None and _Attempt(chosen, root.trial).takes(change):
+                    chosen = (*chosen, change)
+            edits = frozenset(repr(edit) for change in chosen for edit in change.edits)
+            if len(chosen) > 1 and edits not in self._seen:
+                self._seen.add(edits)
+                together.append(chosen)
+        return together
+
+    def _extensions(
+        self, seeds: Sequence[_Attempt], rounds: int | None
+    ) -> list[tuple[Change, _Attempt]]:
         """Further changes of some trials that were not tried yet, round by round."""
         proposed = [self._proposed(seed)[:rounds] for seed in seeds]
         longest = max(map(len, proposed), default=0)

@@ -66,7 +66,7 @@ ENOUGH = 2  # sorts of trials that are ready to sign, after which no more change
 SEEDS = 3  # trials that are extended at each depth
 DEPTH = 4  # changes of one repair
 PRUNED = 2  # trials of which changes are taken back, where they are not needed
-SHARE = 0.05  # of the budget, for a trial on the sample, unless the first took a quarter of it
+SHARE = 0.1  # of the budget, for a trial on the sample, unless the first took a quarter of it
 SEARCHING = 0.5  # share of the budget, at most, for trials on the sample
 _SEVERITY = {READY: 0, LOOK: 1, REFUSE: 2}
 _IMPOSSIBLE = 3  # nothing can be published
@@ -163,10 +163,7 @@ class Repair:
         figures.append(f"rows lost {trial.rows_lost:,} of {trial.rows:,}")
         return [
             f"{self.verdict}, with {', '.join(figures)}.",
-            *(
-                f"     {'' if line is None else f'line {line}: '}{text}"
-                for line, text in self.lines
-            ),
+            *(f"     {_at(numbers)}{text}" for numbers, text in self.lines),
             f"   Cost: {' '.join(dict.fromkeys(change.cost for change in self.changes))}",
         ]
 
@@ -267,7 +264,7 @@ def repair(
 
 
 @dataclass(frozen=True, eq=False)
-class _Node:
+class _Attempt:
     """A job after some changes, and what came of it on the sample or on the whole table."""
 
     changes: tuple[Change, ...]
@@ -319,9 +316,9 @@ class _Search:
             raise InputError(
                 f"The job as it is was not judged within {self._budget:g} s. Use a larger --budget."
             )
-        listed: list[_Node] = []
+        listed: list[_Attempt] = []
         if before.severity:
-            listed = self._found(_Node((), before))
+            listed = self._found(_Attempt((), before))
         return Repairs(
             before,
             tuple(self._repair(node) for node in listed),
@@ -332,10 +329,10 @@ class _Search:
             _blocking(original, before),
         )
 
-    def _found(self, root: _Node) -> list[_Node]:
+    def _found(self, root: _Attempt) -> list[_Attempt]:
         """Search on the sample, verify on the whole table; return what is better, best first."""
         explored = self._explore(root, time.monotonic() + SEARCHING * self._left())
-        verified: list[_Node] = []
+        verified: list[_Attempt] = []
         for node in self._in_turn(explored):
             if sum(one.trial.severity == 0 for one in verified) >= LISTED:
                 break
@@ -346,40 +343,45 @@ class _Search:
                 break
             best = min(verified, key=self._rank)
             for change in [one for changes in self._proposed(best) for one in changes]:
-                if self._left() < root.trial.seconds:
-                    break
                 self._verify((*best.changes, change), root, verified)
                 if verified[-1].trial.severity == 0:
                     break
             if min(verified, key=self._rank) is best:
                 break
         better = [node for node in verified if self._rank(node)[:2] < self._rank(root)[:2]]
-        return self._listed(sorted(better, key=self._order))
+        decided = [node for node in better if node.trial.severity < root.trial.severity]
+        return self._listed(sorted(decided or better, key=self._order))
 
-    def _verify(self, changes: tuple[Change, ...], root: _Node, verified: list[_Node]) -> None:
+    def _verify(
+        self, changes: tuple[Change, ...], root: _Attempt, verified: list[_Attempt]
+    ) -> None:
         """Try changes on the whole table, if there is time for it."""
         slowest = max(node.trial.seconds for node in (root, *verified))
-        if self._left() < slowest:
+        if self._left() < slowest / 2:  # the first one also compiled and loaded what others use
             self._cut = True
             return
         trial = self._whole(changes)
         if trial is not None:
-            verified.append(_Node(changes, trial))
+            verified.append(_Attempt(changes, trial))
 
-    def _listed(self, ordered: list[_Node]) -> list[_Node]:
+    def _listed(self, ordered: list[_Attempt]) -> list[_Attempt]:
         """Return at most five; first those that do different things."""
-        first: dict[frozenset[str], _Node] = {}
+        first: dict[frozenset[str], _Attempt] = {}
         for node in ordered:
             first.setdefault(node.sorts, node)
         others = [node for node in ordered if first[node.sorts] is not node]
         return sorted([*first.values(), *others][:LISTED], key=self._order)
 
-    def _explore(self, root: _Node, ends: float) -> list[_Node]:
+    def _explore(self, root: _Attempt, ends: float) -> list[_Attempt]:
         """Try changes on the sample, alone and together, and return every trial.
 
         First only the foremost change of each sort, as deep as needed; then all others.
         """
-        explored: list[_Node] = []
+        explored: list[_Attempt] = []
+        for changes in self._at_once(root):
+            trial = self._sampled(changes, ends)
+            if trial is not None:
+                explored.append(_Attempt(changes, trial))
         for rounds in (1, None):
             seeds, expanded = [root], set()
             for _ in range(DEPTH):
@@ -389,7 +391,7 @@ class _Search:
                         return explored
                     trial = self._sampled((*seed.changes, change), ends)
                     if trial is not None:
-                        explored.append(_Node((*seed.changes, change), trial))
+                        explored.append(_Attempt((*seed.changes, change), trial))
                 expanded |= {id(seed) for seed in seeds}
                 ready = [node for node in explored if node.trial.severity == 0]
                 if len({node.sorts for node in ready}) >= ENOUGH:
@@ -403,7 +405,26 @@ class _Search:
         ready = [node for node in explored if node.trial.severity == 0]
         return [*explored, *self._pruned(ready, ends)]
 
-    def _extensions(self, seeds: Sequence[_Node], rounds: int | None) -> list[tuple[Change, _Node]]:
+    def _at_once(self, root: _Attempt) -> list[tuple[Change, ...]]:
+        """The foremost changes for each of several problems, all at once; then the next ones."""
+        together = []
+        first = [change for changes in self._proposed(root)[:1] for change in changes]
+        for skipped in (0, 1):
+            chosen: tuple[Change, ...] = ()
+            for problem in sorted(root.trial.problems):
+                able = [change for change in first if problem in change.solves]
+                change = able[min(skipped, len(able) - 1)] if able else None
+                if change is not None and _Attempt(chosen, root.trial).takes(change):
+                    chosen = (*chosen, change)
+            edits = frozenset(repr(edit) for change in chosen for edit in change.edits)
+            if len(chosen) > 1 and edits not in self._seen:
+                self._seen.add(edits)
+                together.append(chosen)
+        return together
+
+    def _extensions(
+        self, seeds: Sequence[_Attempt], rounds: int | None
+    ) -> list[tuple[Change, _Attempt]]:
         """Further changes of some trials that were not tried yet, round by round."""
         proposed = [self._proposed(seed)[:rounds] for seed in seeds]
         longest = max(map(len, proposed), default=0)
@@ -417,7 +438,7 @@ class _Search:
                         fresh.append((change, seed))
         return fresh
 
-    def _pruned(self, ready: Sequence[_Node], ends: float) -> list[_Node]:
+    def _pruned(self, ready: Sequence[_Attempt], ends: float) -> list[_Attempt]:
         """Publish again what need not be left out, from the least harmful column on."""
         pruned = []
         for node in sorted(ready, key=self._order)[:PRUNED]:
@@ -435,7 +456,7 @@ class _Search:
                     trial = self._sampled(changes, ends)
                     if trial is None:
                         break  # out of time
-                    node_of_fewer = _Node(changes, trial)
+                    node_of_fewer = _Attempt(changes, trial)
                     if self._order(node_of_fewer) < self._order(best):
                         best = node_of_fewer
                         step = min(step, len(fewer.columns) - 1)
@@ -445,7 +466,7 @@ class _Search:
                 pruned.append(best)
         return pruned
 
-    def _proposed(self, node: _Node) -> list[list[Change]]:
+    def _proposed(self, node: _Attempt) -> list[list[Change]]:
         """Changes for what still keeps a trial from being ready to sign, in rounds.
 
         Another method, which may take long, is tried first or not at all.
@@ -469,23 +490,23 @@ class _Search:
             for changes in proposed_changes(situation)
         ]
 
-    def _in_turn(self, explored: Sequence[_Node]) -> list[_Node]:
+    def _in_turn(self, explored: Sequence[_Attempt]) -> list[_Attempt]:
         """What is worth a trial on the whole table: first the best that do different things."""
         ordered = sorted(explored, key=self._order)
         ordered = [node for node in ordered if node.trial.severity < _IMPOSSIBLE]
-        first: dict[frozenset[str], _Node] = {}
+        first: dict[frozenset[str], _Attempt] = {}
         for node in ordered:
             if node.trial.severity == ordered[0].trial.severity:
                 first.setdefault(node.sorts, node)
         leading = list(first.values())
         return [*leading, *(node for node in ordered if node not in leading)][: 2 * LISTED]
 
-    def _rank(self, node: _Node) -> tuple[int, float, float]:
+    def _rank(self, node: _Attempt) -> tuple[int, float, float]:
         """The order of promise: the verdict, the excess of risk, the cost."""
         trial = node.trial
         return trial.severity, round(trial.excess, 3), trial.cost(self._columns)
 
-    def _order(self, node: _Node) -> tuple[int, float, int]:
+    def _order(self, node: _Attempt) -> tuple[int, float, int]:
         """The order of a list: the verdict, the cost, the number of edits."""
         trial = node.trial
         excess = trial.excess if trial.severity else 0.0
@@ -558,7 +579,7 @@ class _Search:
             return None
         return replace(trial, seconds=time.monotonic() - begun)
 
-    def _repair(self, node: _Node) -> Repair:
+    def _repair(self, node: _Attempt) -> Repair:
         job = edited_job(self._job, node.edits)
         return Repair(node.changes, job, node.trial, tuple(_lines(node.edits, job, self._text)))
 

@@ -44,7 +44,7 @@ def added_commands() -> dict[str, EntryPoint]:
 # The commands in the order of their use; those of other packages follow under "More".
 GROUPS = {
     "Check": ("check", "profile", "attack", "measure"),
-    "Publish": ("init", "compare", "publish", "apply", "studio"),
+    "Publish": ("init", "publish", "repair", "compare", "apply", "studio"),
     "Verify": ("audit", "ledger", "keys", "evidence"),
     "Describe": ("export", "codebook", "hierarchy", "schema"),
     "Try": ("demo", "warm-up"),

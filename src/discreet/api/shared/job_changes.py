@@ -48,6 +48,7 @@ class Change:
     cost: Statement  # what analysts lose, or the steward decides
     steward: bool = False  # whether it is right only if the steward decides so
     columns: tuple[str, ...] = ()  # where it does the same to several columns, the worst first
+    solves: frozenset[Problem] = frozenset()  # problems that it may solve
 
     @property
     def entries(self) -> frozenset[tuple[str | int, ...]]:
@@ -107,7 +108,7 @@ def solves(*problems: Problem) -> Callable[[Candidates], Candidates]:
 def proposed_changes(situation: Situation) -> list[list[Change]]:
     """Return the changes that may help, in rounds: the first of each sort, then the second, …"""
     sorts = [
-        list(candidates(situation))
+        [replace(change, solves=problems) for change in candidates(situation)]
         for problems, candidates in CANDIDATES
         if problems & situation.problems
     ]

@@ -1,4 +1,4 @@
-"""Run the experiments of a paper: ``python -m experiments decomposition --figures 7,9``."""
+"""Run the experiments of a paper: ``python -m experiments decomposition --figures 7,9 --quick``."""
 
 from __future__ import annotations
 
@@ -36,6 +36,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, help="Folder for the results.")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--no-plots", action="store_true")
+    parser.add_argument(
+        "--quick", action="store_true", help="Small settings, for a run of seconds; --set wins."
+    )
     parser.add_argument("--list", action="store_true", help="Show figures and settings, and stop.")
     given = parser.parse_args(arguments)
     experiment = experiment_of(given.paper.replace("-", "_"))
@@ -43,7 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(described(experiment))
         return 0
     try:
-        written = dict(one.split("=", 1) if "=" in one else (one, "") for one in given.set)
+        written = dict(experiment.quick) if given.quick else {}
+        written |= dict(one.split("=", 1) if "=" in one else (one, "") for one in given.set)
         written |= {k: v for k in ("data", "output") if (v := getattr(given, k)) is not None}
         names = given.figures.split(",") if given.figures else None
         page = run(

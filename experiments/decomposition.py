@@ -231,4 +231,5 @@ EXPERIMENT = Experiment(
             Plot("l_pri", ("noise", "floor"), ("l_second",)),
         ),
     ),
+    quick={"l": "3,7", "l_second": "2,5", "rows": "4000"},
 )  # fmt: skip

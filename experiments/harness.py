@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,7 @@ class Experiment:
     title: str
     settings: type[Settings]
     figures: tuple[Figure, ...]
+    quick: Mapping[str, str] = field(default_factory=dict)  # settings of a run of seconds
 
     def chosen(self, names: Sequence[str] | None) -> tuple[Figure, ...]:
         """The figures with some names, all of them by default."""

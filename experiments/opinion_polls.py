@@ -10,7 +10,8 @@ samples of ten people (minimality).
     python -m experiments opinion-polls --set users=684 --set l=2,5   # generated ratings
     python -m experiments opinion-polls --data t.csv --set quasi=age:integer,zip --set opinions=a,b
 
-Of MovieLens the users with a rating for each of the most rated movies are taken, as in the paper.
+Of MovieLens the users with a rating for each of the most rated movies are taken, as in the paper;
+``films=least-skewed`` takes movies whose ratings are spread most evenly instead.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import permutations, product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import experiments.rivals  # noqa: F401 (registers gal)
 import numpy as np
@@ -45,6 +46,7 @@ from discreet.releases.measure import read_utility
 from discreet.releases.registry import kind_of
 
 MOST_WORLDS = 200
+MOST_RATED = 50  # movies among which the least skewed are chosen
 METHODS: dict[str, dict[str, Any]] = {
     "msa-diversity (curve)": {"msa-diversity": {"suppression": 0.95}},
     "msa-diversity (blocks)": {"msa-diversity": {"suppression": 0.95, "grouping": "blocks"}},
@@ -67,7 +69,12 @@ class OpinionPollSettings(Settings):
     users: int = Field(
         default=0, description="Generate so many users with ten ratings instead of reading a file."
     )
-    movies: int = Field(default=7, description="The most rated movies that are opinions.")
+    movies: int = Field(default=7, description="Movies of MovieLens that are opinions.")
+    films: Literal["most-rated", "least-skewed"] = Field(
+        default="most-rated",
+        description="The most rated movies, or those of the 50 most rated whose commonest rating "
+        "has the smallest share.",
+    )
     d: tuple[int, ...] = Field(default=(2, 3, 5), description="Numbers of opinions, up to 7.")
     l: tuple[int, ...] = Field(default=(2, 3, 4), description="ℓ; the paper goes up to 10.")  # noqa: E741 (the paper's letter)
     queries: int = Field(default=684, description="Queries; as many as people in the paper.")
@@ -86,7 +93,7 @@ def poll(settings: OpinionPollSettings) -> tuple[pl.DataFrame, tuple[str, ...], 
     if settings.users:
         return generated(settings.users, settings.movies)
     if settings.movielens:
-        return movielens(data_file(settings, "movielens"), settings.movies)
+        return movielens(data_file(settings, "movielens"), settings.movies, settings.films)
     path = data_file(settings, "opinions", "nonvoters.csv")
     names = [written.partition(":")[0] for written in settings.quasi]
     frame = pl.read_csv(path, infer_schema=False).select(*names, *settings.opinions)
@@ -108,8 +115,10 @@ def generated(users: int, movies: int) -> tuple[pl.DataFrame, tuple[str, ...], t
     return pl.DataFrame(columns), ("age:integer", "zip:integer", "sex"), names
 
 
-def movielens(folder: Path, movies: int) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, ...]]:
-    """Users with their ratings of the most rated movies: the 1M form, or the 100K form."""
+def movielens(
+    folder: Path, movies: int, films: str = "most-rated"
+) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, ...]]:
+    """Users with their ratings of the chosen movies: the 1M form, or the 100K form."""
     if (folder / "users.dat").exists():
         users = _split(folder / "users.dat", "::", ("user", "gender", "age", "occupation", "zip"))
         ratings = _split(folder / "ratings.dat", "::", ("user", "movie", "rating", "time"))
@@ -123,6 +132,8 @@ def movielens(folder: Path, movies: int) -> tuple[pl.DataFrame, tuple[str, ...],
         )
     counts = ratings["movie"].value_counts().sort("count", "movie", descending=[True, False])
     most = counts["movie"].head(movies).to_list()
+    if films == "least-skewed":
+        most = _least_skewed(ratings, counts["movie"].head(MOST_RATED).to_list())[:movies]
     rated = ratings.filter(pl.col("movie").is_in(most)).pivot(
         "movie", index="user", values="rating", aggregate_function="first"
     )
@@ -130,6 +141,13 @@ def movielens(folder: Path, movies: int) -> tuple[pl.DataFrame, tuple[str, ...],
     joined = users.join(rated.drop_nulls(), on="user", maintain_order="left").rename(opinions)
     frame = joined.select("age", "gender", "zip", *opinions.values())
     return frame, ("age:integer", "gender", "zip"), tuple(opinions.values())
+
+
+def _least_skewed(ratings: pl.DataFrame, movies: Sequence[str]) -> list[str]:
+    """Movies by the share of their commonest rating, the smallest first."""
+    by_rating = ratings.filter(pl.col("movie").is_in(movies)).group_by("movie", "rating").len()
+    shares = by_rating.group_by("movie").agg(share=pl.col("len").max() / pl.col("len").sum())
+    return shares.sort("share", "movie")["movie"].to_list()
 
 
 def _split(path: Path, separator: str, names: Sequence[str]) -> pl.DataFrame:
@@ -369,4 +387,5 @@ EXPERIMENT = Experiment(
         Figure("blocks", "Beyond the paper: loss against the size of blocks", by_block),
         Figure("minimality", "Beyond the paper: an attacker who knows the algorithm", minimality),
     ),
+    quick={"d": "2", "l": "2", "queries": "50", "blocks": "8", "samples": "2,1"},
 )  # fmt: skip

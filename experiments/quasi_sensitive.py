@@ -263,4 +263,9 @@ EXPERIMENT = Experiment(
             Plot("k", ("group size",), ("table", "requirement", "method")),
         ),
     ),
+    quick={
+        "labels": "100", "groups": "2", "group_rows": "5", "terms": "5", "rows": "60", "k": "2",
+        "terms_each": "5", "c": "1", "l": "10", "t": "0.4", "nodes": "0,10", "queries": "20",
+        "symptoms": "false",
+    },
 )  # fmt: skip

@@ -24,6 +24,7 @@ _HOME_OF_NAME = {
     "attack": "discreet.api.attack",
     "evidence": "discreet.addons.evidence.make",
     "compare": "discreet.api.compare",
+    "repair": "discreet.api.repair",
     "profile": "discreet.api.profile",
     "propose": "discreet.api.propose",
     "explore_projections": "discreet.api.explore",
@@ -59,6 +60,7 @@ _HOME_OF_NAME = {
     "AttackReport": "discreet.attacks.run",
     "Evidence": "discreet.addons.evidence.document",
     "Comparison": "discreet.utility.comparison",
+    "Repairs": "discreet.api.repair",
     "Profile": "discreet.job.table_profile",
     "ProposedJob": "discreet.job.proposing.job_text",
     "Exploration": "discreet.api.explore",
@@ -71,6 +73,7 @@ _HOME_OF_NAME = {
     "Codip": "discreet.methods.codip.codip",
     "Anatomy": "discreet.methods.decomposition.anatomy",
     "Decomposition": "discreet.methods.decomposition.decomposition",
+    "Unlinked": "discreet.methods.unlinked.unlinked",
     "TopDown": "discreet.methods.top_down.top_down",
     "Mondrian": "discreet.methods.mondrian.mondrian",
     "MsaDiversity": "discreet.methods.msa_diversity.msa_diversity",
@@ -132,6 +135,8 @@ if TYPE_CHECKING:
     from discreet.api.propose import propose as propose
     from discreet.api.publish import minimal_nodes as minimal_nodes
     from discreet.api.publish import publish as publish
+    from discreet.api.repair import Repairs as Repairs
+    from discreet.api.repair import repair as repair
     from discreet.api.series import audit_series as audit_series
     from discreet.api.shared.series_audit import SeriesAudit as SeriesAudit
     from discreet.attacks.run import AttackReport as AttackReport
@@ -169,6 +174,7 @@ if TYPE_CHECKING:
     from discreet.methods.series.m_invariance.m_invariance import MInvariance as MInvariance
     from discreet.methods.series.rho_different.rho_different import RhoDifferent as RhoDifferent
     from discreet.methods.top_down.top_down import TopDown as TopDown
+    from discreet.methods.unlinked.unlinked import Unlinked as Unlinked
     from discreet.pipeline.release import Release as Release
     from discreet.releases.audit.audit import Audit as Audit
     from discreet.releases.codebook import Codebook as Codebook

@@ -148,3 +148,73 @@ def test_minimality_scores_each_person_by_the_own_value(leaves, monkeypatch):
         else:
             for figure in ("targets", "mean", "greatest", "above", "certain"):
                 assert getattr(own, figure) == pytest.approx(getattr(plain, figure))
+
+
+def test_suppressed_rows_with_a_harmless_value_are_no_finding():
+    """All suppressed rows have 'none': what they have in common discloses nothing."""
+    frame = pl.DataFrame(
+        {
+            "person": [f"p{number}" for number in range(14)],
+            "age": [20] * 6 + [50] * 6 + [35, 36],
+            "ward": ["f"] * 14,
+            "test": ["none", "hiv", "flu"] * 4 + ["none"] * 2,
+            "job": list("uvwxyz") * 2 + ["u", "v"],
+        }
+    )
+    method = {"full-domain": {"suppression": 0.2, "levels": {"age": 0, "ward": 0}}}
+    found = {}
+    for spared in (["none"], None):
+        made = job(method, [{"k-anonymity": {"k": 6}}], spared)
+        report = dc.attack(dc.publish(frame, made, seed=1), original=frame, attacks=["absence"])
+        (found[bool(spared)],) = about_test(report)
+    assert (found[False].targets, found[False].certain) == (2, 1.0)
+    assert (found[True].targets, found[True].certain) == (0, 0.0)
+
+
+def test_details_are_of_sensitive_values():
+    """The group of 'none' alone gains most and discloses nothing."""
+    frame = pl.DataFrame(
+        {
+            "person": [f"p{number}" for number in range(12)],
+            "age": [20] * 3 + [50] * 9,
+            "ward": ["f"] * 12,
+            "test": ["none"] * 3 + ["hiv", "flu", "pox"] * 3,
+            "job": list("uvwxyz") * 2,
+        }
+    )
+    details = {}
+    for spared in (["none"], None):
+        made = job("mondrian", [{"k-anonymity": {"k": 3}}], spared)
+        release = dc.publish(frame, made, seed=1)
+        report = dc.attack(release, original=frame, attacks=["skewness", "definetti"])
+        details[bool(spared)] = {one.attack: one.details for one in about_test(report)}
+    assert details[False]["skewness"]["greatest_gain"] == pytest.approx(4)
+    assert details[True]["skewness"]["greatest_gain"] == pytest.approx(12 / 9)
+    shares = [details[key]["definetti"]["accuracy_by_shares"] for key in (False, True)]
+    assert shares == pytest.approx([(3 + 3) / 12, 1 / 3])
+
+
+def test_the_ceiling_of_a_comparison_counts_beliefs_in_sensitive_values():
+    """Everybody aged 20 has 'none': certain, and no secret."""
+    frame = pl.DataFrame(
+        {
+            "person": [f"p{number}" for number in range(40)],
+            "age": [20] * 20 + [50] * 20,
+            "ward": ["f", "m"] * 20,
+            "test": ["none"] * 20 + ["hiv", "flu", "pox", "ok"] * 5,
+            "job": list("uvwxy") * 8,
+        }
+    )
+    greatest, recommended = {}, {}
+    for spared in (["none"], None):
+        made = job("mondrian", [{"k-anonymity": {"k": 4}}], spared)
+        found = dc.compare(
+            frame, made, methods=[{"mondrian": {}}], uses=["records"], ceiling=0.9, queries=20
+        )
+        (point,) = found.points
+        greatest[bool(spared)] = point.belief_max, found.unlinked.belief_max
+        recommended[bool(spared)] = "with a sensitive value are recommended" in str(found)
+    assert greatest[False] == (1.0, 0.5)  # 'none' fills half of the table
+    assert greatest[True][0] < 0.9
+    assert greatest[True][1] == pytest.approx(0.2)  # each job
+    assert recommended == {True: True, False: False}

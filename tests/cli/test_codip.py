@@ -80,7 +80,7 @@ def test_an_unreachable_alpha_names_the_nearest_point(place, run):
 
 def test_an_unreachable_t_names_what_is_feasible(place, run):
     requirements = [{"k-anonymity": {"k": 4}}, {"t-closeness": {"t": 0.0001}}]
-    with_method(place, {"codip": {"dm": 60000}}, requirements)
+    with_method(place, {"codip": {"dm": 60000, "recoding": "full-domain"}}, requirements)
     done = run("publish", "job.yaml", "--json", *ACCEPTING)
     assert done.returncode == 1
     failures = json.loads(done.stdout)["failures"]
@@ -88,7 +88,8 @@ def test_an_unreachable_t_names_what_is_feasible(place, run):
     feasible = max(failure["feasible"]["t"] for failure in failures)
     assert f"t-closeness reaches t = {feasible:.6g} there at best" in done.stderr
     requirements[1]["t-closeness"]["t"] = feasible
-    with_method(place, {"codip": {"dm": 60000, "beta": 0.0}}, requirements)
+    method = {"dm": 60000, "beta": 0.0, "recoding": "full-domain"}
+    with_method(place, {"codip": method}, requirements)
     assert dc.publish(None, dc.Job.load(place / "job.yaml"))
 
 

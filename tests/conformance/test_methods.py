@@ -45,6 +45,7 @@ CASES = {
             "attributes": ONE, "make_table": without_salary,
         },
     ),
+    "unlinked": (dc.Unlinked(), {"impossible": [dc.PDiversity(l=99)]}),
     "codip": (dc.Codip(), {}),
     "m-invariance": (
         dc.MInvariance(m=2),

@@ -68,6 +68,22 @@ def test_what_agrees_has_a_module_or_an_experiment(page: str) -> None:
             assert row[1] != "—" or "experiments/" in row[3], row
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_what_agrees_has_a_test_and_what_agrees_in_shape_a_test_or_a_run(page: str) -> None:
+    for row in rows_of(page):
+        if verdict_of(row) == "agrees":
+            assert row[2] != "—", row
+        if verdict_of(row) == "shape agrees":
+            assert row[2] != "—" or "experiments/" in row[3], row
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_verdict_names_a_cause_without_a_test(page: str) -> None:
+    for row in rows_of(page):
+        if re.search(r"\b(because|since|due to)\b", row[4]):
+            assert row[2] != "—", row
+
+
 def test_the_counts_of_the_index_are_those_of_the_pages() -> None:
     (counts,) = tables((PAPERS / "index.md").read_text(encoding="utf-8"))[1:]
     assert counts[0] == ["paper", *VERDICTS, "all"]

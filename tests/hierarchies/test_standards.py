@@ -34,6 +34,21 @@ WORKED = {
             "IX Diseases of the circulatory system",
         ],
     },
+    "icd-9": {
+        "250.83": [
+            "250*",
+            "240-279 Endocrine, nutritional and metabolic diseases, and immunity disorders",
+        ],
+        "8": ["008*", "001-139 Infectious and parasitic diseases"],
+        "139": ["139*", "001-139 Infectious and parasitic diseases"],
+        "140.0": ["140*", "140-239 Neoplasms"],
+        "999": ["999*", "800-999 Injury and poisoning"],
+        "v57.89": [
+            "V57*",
+            "V01-V91 Factors influencing health status and contact with health services",
+        ],
+        "E909": ["E909*", "E000-E999 External causes of injury and poisoning"],
+    },
     "atc": {
         "A10BA02": ["A10BA*", "A10B*", "A10*", "A Alimentary tract and metabolism"],
         "N02BE": ["N02BE*", "N02B*", "N02*", "N Nervous system"],
@@ -61,6 +76,7 @@ WORKED = {
 }
 WRONG = {
     "icd-10": ["11E", "E1", "Q99.9x99999", "U99.99999", "C7A", ""],
+    "icd-9": ["0", "000.1", "1000", "V92", "V5", "E90", "25083", "250.831", "A10"],
     "atc": ["A1", "E10", "A10BA0", "A10BA023"],
     "iso-3166": ["XX", "Germany", "EUR"],
     "nuts": ["D", "DE1234", "12"],
@@ -92,6 +108,9 @@ def test_other_values_are_refused(name: str) -> None:
 
 
 CODES = {
+    "icd-9": st.from_regex(
+        r"([1-9][0-9]{0,2}|V[0-8][1-9]|E[0-9]{3})(\.[0-9]{1,2})?", fullmatch=True
+    ),
     "atc": st.from_regex(r"[ABCDGHJ]([0-9]{2}([A-C]([A-C]([0-9]{2})?)?)?)?", fullmatch=True),
     "nuts": st.from_regex(r"(DE|FR)[0-9A-C]{0,3}", fullmatch=True),
     "isco-08": st.from_regex(r"[0-9]{1,4}", fullmatch=True),

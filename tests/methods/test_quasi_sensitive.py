@@ -174,3 +174,30 @@ def test_first_solutions_on_the_real_symptom_table():
     assert first.cost.mean() <= 1.1 * best.cost.mean()
     for search in (PAPER_ADAPTIVE, PAPER_PLAIN):
         assert first.cost.mean() <= remove_terms(groups, asked, search=search, nodes=0).cost.mean()
+
+
+def test_the_sensitive_side_spares_harmless_values(tmp_path):
+    """Ten of twelve rows have "none": no share of it must be bounded, that of "hiv" is."""
+    frame = pl.DataFrame(
+        {
+            "q": [str(at % 4) for at in range(12)],
+            "s": ["a|b|c"] * 12,
+            "test": ["none", "hiv"] + ["none"] * 8 + ["flu", "none"],
+        }
+    )
+    asked = [*CLOSE, {"p-diversity": {"l": 3, "attribute": "test"}}]
+    given = job(tmp_path, CLOSE)
+
+    def with_test(**values):
+        attributes = {**given.attributes, "test": {"role": "sensitive", **values}}
+        return dc.Job(attributes=attributes, requirements=asked, method=given.method)
+
+    with pytest.raises(dc.InfeasibleError):
+        dc.publish(frame, with_test(), seed=1)
+    made = with_test(non_sensitive_values=["none"])
+    place = dc.publish(frame, made, seed=1).save(tmp_path / "release", **UNATTACKED)
+    records = pl.read_csv(place / "records.csv", infer_schema_length=0)
+    assert records.height == 12
+    for _, group in records.group_by("q"):
+        for value in ("hiv", "flu"):
+            assert 3 * (group["test"] == value).sum() <= group.height

@@ -101,6 +101,21 @@ def test_background_knowledge_l_diversity_umeko(tmp_path):
     assert found.greatest == pytest.approx(2 / 3)
 
 
+def test_homogeneity_and_background_knowledge_opinion_polls_table_13(tmp_path):
+    """The first group has c alone; in the second, one voter of zip 6600 for a leaves b."""
+    original = [["20", "1200", "c"], ["30", "3400", "c"], ["30", "5600", "b"], ["40", "6600", "a"]]
+    cells = [("[20, 30]", "[1200, 3400]")] * 2 + [("[30, 40]", "[5600, 6600]")] * 2
+    records = [[*cell, row[2]] for cell, row in zip(cells, original, strict=True)]
+    integer = {"role": "q", "type": "integer"}
+    columns = {"age": integer, "zip": integer, "I1": "s"}
+    made = Handmade(tmp_path, columns, original, {"records": (list(columns), records)})
+    found = made.one("homogeneity", "I1")
+    assert found.certain == pytest.approx(2 / 4)
+    assert found.mean == pytest.approx((1 + 1 + 1 / 2 + 1 / 2) / 4)
+    rule = {"who": {"zip": ["6600"]}, "attribute": "I1", "never": ["b", "c"]}
+    assert made.one({"background-knowledge": {"rules": [rule]}}, "I1").certain == 1
+
+
 def test_skewness_opinion_polls_section_2_3_2_3(tmp_path):
     """2-diverse group with a and c at a half each, where a fills a tenth of the table."""
     rows = [["1", "a"], ["1", "c"]] + [["2", "c"]] * 8

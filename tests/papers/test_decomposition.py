@@ -168,3 +168,30 @@ def test_linkable_noise_that_the_sensitive_table_rules_out_is_refused(seed):
 def test_linkable_noise_and_a_reader_s_floor_exclude_each_other():
     with pytest.raises(dc.JobError, match="'noise: linkable' cannot guarantee"):
         dc.publish(MICRODATA, job(noise="linkable", conditional_l={"l": 2}), seed=0)
+
+
+def test_table_25_of_abdalaal_is_a_possible_outcome():
+    """Amy with Bob and Che with Dina: 23 of 40 seeds; else Amy is with Dina."""
+    frame = pl.DataFrame(
+        {
+            "age": ["30", "20", "23", "27"],
+            "zip": ["1200", "2400", "1500", "3400"],
+            "I1": list("bcac"),
+            "I2": list("wxwy"),
+        }
+    )
+    attributes = {
+        **{name: {"role": "quasi-identifier"} for name in ("age", "zip")},
+        **{name: {"role": "sensitive"} for name in ("I1", "I2")},
+    }
+    method = {"decomposition": {"primary": "I1", "l": {"I1": 2, "I2": 2}}}
+    printed = 0
+    for seed in range(40):
+        release = dc.publish(frame, dc.Job(attributes=attributes, method=method), seed=seed)
+        listed: dict[int, dict[str, str]] = {}
+        for group, attribute, value in release.tables["group_values"].sort("value").rows():
+            sets = listed.setdefault(group, {})
+            sets[attribute] = sets.get(attribute, "") + value
+        assert all(len(sets[name]) == 2 for sets in listed.values() for name in ("I1", "I2"))
+        printed += sorted(sets["I1"] + sets["I2"] for sets in listed.values()) == ["acwy", "bcwx"]
+    assert printed == 23

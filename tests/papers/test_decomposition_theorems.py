@@ -49,3 +49,16 @@ def test_corollary_1_no_two_remaining_rows_share_a_value(
     column, found = formed(sizes, data.draw(st.integers(1, largest)))
     remaining = Counter(column.codes[found.group_of_row < 0].tolist())
     assert max(remaining.values(), default=1) == 1
+
+
+@given(BUCKETS, st.integers(1, 6), st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_no_grouping_brings_all_beliefs_in_the_commonest_value_below_its_share(
+    sizes: list[int], groups: int, seed: int
+) -> None:
+    """The limit of section 4: the shares in the groups, weighted by rows, average to n₁/n."""
+    common = np.repeat(np.arange(len(sizes)), sizes) == int(np.argmax(sizes))
+    group = np.random.default_rng(seed).integers(0, groups, len(common))
+    rows = np.bincount(group, minlength=groups)
+    shares = np.bincount(group, common, groups)[rows > 0] / rows[rows > 0]
+    assert shares.max() >= max(sizes) / sum(sizes) - 1e-12

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import product
+import re
+from collections.abc import Sequence
+from itertools import combinations, permutations, product
 from math import log
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -26,21 +29,28 @@ from discreet.hierarchies.cells import Range, parse_cell
 from discreet.knowledge.links import link
 from discreet.knowledge.table import knowledge_from_sets
 from discreet.methods.decomposition.noise import add_noise, index_sensitive
+from discreet.methods.full_domain.full_domain import minimal_nodes
+from discreet.methods.quasi_sensitive.removal import _costs
 from discreet.methods.series.beliefs.estimates import individual, shares
+from discreet.pipeline.prepare import prepare
 from discreet.requirements.base import Domain
 from discreet.requirements.diversity import (
     DistinctLDiversity,
     PDiversity,
+    PdRecursiveClDiversity,
     RecursiveClDiversity,
 )
 from discreet.requirements.feasibility import permissible_ell
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.multi_attribute import MultiAttributeLDiversity
+from discreet.requirements.mutual_information import association_loss
 from discreet.requirements.quasi_sensitive import LabelPosteriors, QsClDiversity
 from discreet.table.classes import classes_of
 from discreet.table.counts import count_values
 from discreet.table.roles import Role
 from discreet.utility.cell_sums import CellSums
+from discreet.utility.queries import values_asked
+from experiments import opinion_polls
 
 # Machanavajjhala and others (2006)
 
@@ -53,16 +63,120 @@ def test_the_block_of_section_4_3_is_not_recursive_2_3_diverse() -> None:
     assert RecursiveClDiversity(c=2.01, l=3).check(counts, domains).holds
 
 
+def test_condition_1_of_definition_4_3_fails_where_only_disclosable_values_occur() -> None:
+    """r_y = 0 and y ≤ ℓ − 1: the sum from ℓ on is 0 too, and 0 < c · 0 is false.
+
+    Four times flu, which may be disclosed, and ℓ = 3: y is 2. The text calls both conditions
+    trivially satisfied; discreet takes the text's intention.
+    """
+    counts_in_order, ell, c = [4], 3, 2.0
+    y = len(counts_in_order) + 1
+    assert y <= ell - 1
+    tail = sum(counts_in_order[ell - 1 :])
+    assert not c * tail > 0
+    counts, domains = counted("qqqq", column("S", ["flu"] * 4))
+    requirement = PdRecursiveClDiversity(c=c, l=ell, disclosable=["flu"])
+    assert requirement.check(counts, domains).holds
+
+
+def test_minimal_k_anonymous_tables_do_not_depend_on_the_sensitive_attribute() -> None:
+    """Section 6 has 12 of them with occupation and 9 with salary class, for one k and one table."""
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {
+            "age": rng.integers(20, 60, 200),
+            "sex": rng.choice(["f", "m"], 200),
+            "race": rng.choice(list("abc"), 200),
+            "occupation": rng.choice(list("uvwxyz"), 200),
+            "salary": rng.choice(["low", "low", "high"], 200),
+        }
+    )
+    hierarchies = {"age": {"intervals": [5, 10, 20, "*"]}, "sex": "suppress", "race": "suppress"}
+    minimal = []
+    for sensitive in ("occupation", "salary"):
+        job = dc.Job(
+            attributes={
+                **{q: {"role": "quasi-identifier", "hierarchy": h} for q, h in hierarchies.items()},
+                sensitive: {"role": "sensitive"},
+            },
+            requirements=[{"k-anonymity": {"k": 6}}],
+            method="full-domain",
+        )
+        minimal.append(minimal_nodes(prepare(job, frame.select(*hierarchies, sensitive))))
+    assert minimal[0] == minimal[1]
+    assert len(minimal[0]) > 1
+
+
 # Ye and others (2009)
+
+
+def holds_jointly(rows: list[str], ell: int) -> bool:
+    """Whether a group of pairs, such as 1a, has 2-SA-ℓ-diversity (section 3.1)."""
+    columns = [column(name, [row[i] for row in rows]) for i, name in enumerate("ST")]
+    counts, domains = counted("g" * len(rows), *columns, refined=True)
+    return MultiAttributeLDiversity(l=ell).check(counts, domains).holds
 
 
 def test_decomposition_theorem_1_needs_neither_l_values_nor_l_to_the_d_rows() -> None:
     """Six rows with three values of each attribute: every value occurs with two of the other."""
     rows = ["1a", "1b", "2b", "2c", "3c", "3a"]
-    columns = [column(name, [row[i] for row in rows]) for i, name in enumerate("ST")]
-    counts, domains = counted("g" * len(rows), *columns, refined=True)
-    assert MultiAttributeLDiversity(l=2).check(counts, domains).holds
-    assert (len(rows), len(columns[0].text), len(columns[1].text)) == (6, 3, 3)  # not 4, 2, 2
+    assert holds_jointly(rows, 2)
+    assert (len(rows), len({row[0] for row in rows}), len({row[1] for row in rows})) == (6, 3, 3)
+
+
+def test_decomposition_theorem_1_counts_combinations_not_rows_where_attributes_have_l_values() -> (
+    None
+):
+    """Two values of each attribute and five rows; all four combinations must occur, rows repeat."""
+    assert holds_jointly(["1a", "1a", "1b", "2a", "2b"], 2)  # 5 rows, not 2² = 4
+    pairs = [first + second for first, second in product("12", "ab")]
+    for times in product(range(3), repeat=len(pairs)):
+        rows = [pair for pair, count in zip(pairs, times, strict=True) for _ in range(count)]
+        if rows:
+            assert holds_jointly(rows, 2) == (len(set(rows)) == 4)
+
+
+SENSITIVE_TABLE = [
+    ("nurse", 1), ("nurse", 4), ("police", 8), ("cook", 9), ("actor", 2), ("actor", 7),
+    ("clerk", 8), ("clerk", 2),
+]  # fmt: skip
+NAMES = ["Alice", "Betty", "Carl", "Diana", "Ella", "Finch", "Gavin", "Helen"]
+
+
+def test_knowledge_of_one_attribute_raises_the_risk_of_another_after_decomposition() -> None:
+    """Section 3.2 against table 6: group 1 lists four salaries; T^S has one police row, with 8."""
+    occupations, salaries = {"police", "nurse", "actor", "clerk"}, {1, 2, 4, 8}
+    assert SENSITIVE_TABLE[NAMES.index("Carl")][0] in occupations
+    known = {salary for job, salary in SENSITIVE_TABLE if job == "police"} & salaries
+    unknown = {salary for job, salary in SENSITIVE_TABLE if job in occupations} & salaries
+    assert (known, unknown) == ({8}, {1, 2, 4, 8})
+
+
+def test_carl_is_the_policeman_not_the_cook() -> None:
+    """Section 1.1 calls tuple 3 a cook; the cook is tuple 4, Diana."""
+    assert SENSITIVE_TABLE[3 - 1][0] == "police"
+    assert [NAMES[i] for i, (job, _) in enumerate(SENSITIVE_TABLE) if job == "cook"] == ["Diana"]
+    assert NAMES[3 - 1] == "Carl"
+
+
+def sizes_before_each_iteration(sizes: list[int], ell: int) -> list[list[int]]:
+    """Sizes of the buckets before each step of the largest-l procedure (section 4)."""
+    seen = []
+    sizes = list(sizes)
+    while sum(size > 0 for size in sizes) >= ell:
+        seen.append(list(sizes))
+        for bucket in sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)[:ell]:
+            sizes[bucket] -= 1
+    return seen
+
+
+def test_the_proof_of_corollary_1_means_buckets_of_at_least_3() -> None:
+    """ "At most l − 1 buckets with size at most 3" before I_{k−1}: sizes 2, 2, 2 with l = 2."""
+    assert sizes_before_each_iteration([2, 2, 2], 2)[-2] == [1, 1, 2]  # three, where l − 1 is 1
+    for ell, *sizes in product((2, 3), *[range(1, 5)] * 4):
+        if max(sizes) * ell <= sum(sizes):  # the corollary's condition
+            steps = sizes_before_each_iteration(sizes, ell)
+            assert all(sum(size >= 3 for size in step) <= ell - 1 for step in steps[-2:-1])
 
 
 def test_noise_by_linkable_values_can_be_recognized() -> None:
@@ -144,6 +258,15 @@ def test_codip_exposes_both_entropies_not_one_twice() -> None:
     assert 2 * entropy[0] - 2 * found.mutual[0, 1] == pytest.approx(2 * log(4))
 
 
+def test_gamma_alpha_is_the_loss_of_association_not_of_information() -> None:
+    """Section 6.2 calls it Information Loss Ratio; a plan keeps the entropy of each attribute."""
+    found = information({"a": list("ppqq"), "b": list("xxyy")})
+    apart, together = ((0,), (1,)), ((0, 1),)
+    assert association_loss(found, apart) == 1
+    assert association_loss(found, together) == 0
+    assert list(found.entropy) == pytest.approx([log(2)] * 2)  # whatever the plan
+
+
 # Shi and others (2010)
 
 
@@ -164,6 +287,43 @@ def test_the_bound_of_qs_diversity_can_be_reached() -> None:
     assert QsClDiversity(c=1, l=2).admits(counts, groups.size, domain).all()
     head, _ = LabelPosteriors(counts, links, "equal").head_and_tail(2)
     assert list(head) == [1 / 2]
+
+
+FIGURE_1 = {  # the columns of each table, and whether its ages are ranges
+    "a": (["Age", "Gender", "State", "Occupation", "Symptoms"], False),
+    "b": (["Age", "Gender", "State", "Occupation", "Coughing", "vomiting", "Headache",
+           "Sore Throat"], False),
+    "c": (["Disease", "Symptoms"], False),
+    "d": (["Age", "Gender", "State", "Occupation", "Symptoms"], True),
+}  # fmt: skip
+
+
+def test_the_generalized_table_of_figure_1_is_d_and_the_external_one_c() -> None:
+    """Section 1.1 calls table 1c a generalization; section 2.1 finds diseases in table 1b."""
+    assert [name for name, (_, ranges) in FIGURE_1.items() if ranges] == ["d"]
+    assert [name for name, (columns, _) in FIGURE_1.items() if "Disease" in columns] == ["c"]
+
+
+def test_equation_2_sums_1_over_its_index() -> None:
+    """Printed: Σ_j 1/x with a free x, by which every removal costs the same.
+
+    Rows of one and of three terms: the only term of a row costs three times the first of three.
+    """
+    lengths = [1, 3]
+    whole = sum(1 / j for length in lengths for j in range(1, length + 1))
+    costs = []
+    for row in range(2):
+        kept = np.ones(4, bool)
+        kept[row] = False  # term 0 is the first row's, term 1 of the second row
+        rows = SimpleNamespace(start=np.array([0, 1, 4]), harmonic=np.cumsum([0, 1, 1 / 2, 1 / 3]))
+        costs.append(float(_costs(np.array([0, 2]), rows, kept)[0]))
+    assert costs == pytest.approx([1 / whole, 1 / 3 / whole])
+    assert costs[0] != pytest.approx(costs[1])  # as printed both are 1/4
+
+
+def test_a_higher_selectivity_parameter_makes_predicates_less_selective() -> None:
+    """b_A = |A| · s^(1/(qd+1)) values of 100 are accepted: 57 at s = 0.1, 85 at 0.5."""
+    assert [values_asked(100, s ** (1 / (3 + 1))) for s in (0.1, 0.5, 0.9)] == [57, 85, 98]
 
 
 # Abdalaal (2012)
@@ -298,12 +458,84 @@ def test_discernibility_sums_squares_over_classes_not_over_rows() -> None:
     assert sum(size * size for size in sizes for _ in range(size)) == 27
 
 
-def test_decomposition_theorem_1_holds_where_each_attribute_has_l_values() -> None:
-    """With two values of each attribute only the full product is 2-diverse in both."""
-    pairs = list(product("12", "ab"))
-    for mask in range(1, 2 ** len(pairs)):
-        rows = [pair for i, pair in enumerate(pairs) if mask >> i & 1]
-        columns = [column(name, [row[i] for row in rows]) for i, name in enumerate("ST")]
-        counts, domains = counted("g" * len(rows), *columns, refined=True)
-        holds = MultiAttributeLDiversity(l=2).check(counts, domains).holds
-        assert holds == (len(rows) == 4)
+def costas(order: Sequence[int]) -> bool:
+    """Whether the vectors between the marks of a permutation matrix all differ."""
+    vectors = [(j - i, order[j] - order[i]) for i, j in combinations(range(len(order)), 2)]
+    return len(set(vectors)) == len(vectors)
+
+
+def test_there_are_fewer_costas_arrays_than_permutations() -> None:
+    """Section 5.5.1 has n! of n elements, and figure 12, the diagonal, as an example."""
+    found = {n: sum(map(costas, permutations(range(n)))) for n in (3, 4)}
+    assert found == {3: 4, 4: 12}  # 3! = 6 and 4! = 24
+    assert not costas([0, 1, 2])  # figure 12
+
+
+def test_the_loss_metric_as_printed_exceeds_1() -> None:
+    """Section 2.6.2: between 0 and 1, and a plain sum over rows; two suppressed rows give 2."""
+    frame = pl.DataFrame({"age": [20, 30], "vote": ["a", "b"]})
+    job = dc.Job(
+        attributes={
+            "age": {"role": "quasi-identifier", "type": "integer"},
+            "vote": {"role": "sensitive"},
+        },
+        requirements=[{"k-anonymity": {"k": 2}}],
+        method="mondrian",
+    )
+    release = dc.publish(frame, job)
+    ranges = [parse_cell(cell) for cell in release.tables["records"]["age"]]
+    printed = sum((int(cell.high) - int(cell.low)) / (30 - 20) for cell in ranges)
+    assert printed == 2
+    assert dc.measure(release, original=frame, job=job).loss == 1
+
+
+def test_gal_asks_for_at_least_l_values() -> None:
+    """Section 6.2: "smaller than ℓ"; the groups of table 22 need 3 values deleted at ℓ = 3."""
+    for members in ([0, 1, 2], [5, 6, 7, 8]):
+        rows = [VOTERS[i][2:] for i in members]
+        values = {value for row in rows for value in row}
+        covers = [
+            len(deleted)
+            for size in range(1, len(values) + 1)
+            for deleted in combinations(sorted(values), size)
+            if all(set(row) & set(deleted) for row in rows)
+        ]
+        assert min(covers) == 3
+
+
+CAPTIONS = {  # measure and fixed parameter of the figures of chapter 6
+    16: ("discernibility", "d = 2"), 17: ("query error", "d = 2"),
+    18: ("discernibility", "d = 5"), 19: ("query error", "d = 5"),
+    20: ("discernibility", "ℓ = 2"), 21: ("query error", "ℓ = 2"),
+    22: ("discernibility", "ℓ = 5"), 23: ("query error", "ℓ = 5"),
+}  # fmt: skip
+
+
+def test_the_text_of_section_6_2_mistakes_four_figures() -> None:
+    """The text: 16 and 17, 20 and 21 are the utility metric; 18 and 19, 22 and 23 query error."""
+    text = dict.fromkeys((16, 17, 20, 21), "discernibility")
+    text |= dict.fromkeys((18, 19, 22, 23), "query error")
+    wrong = [number for number, (measure, _) in CAPTIONS.items() if text[number] != measure]
+    assert wrong == [17, 18, 21, 22]
+    titles = {
+        int(number): figure.title
+        for figure in opinion_polls.EXPERIMENT.figures
+        if figure.name in ("15", "17")
+        for number in re.findall(r"\d+", figure.title)
+    }
+    assert all(measure in titles[number] for number, (measure, _) in CAPTIONS.items())
+
+
+def test_bob_is_25_and_ken_is_20_in_table_29() -> None:
+    """Section 4.2.2 gives Bob 20 years, which is Ken, who is not in the second release."""
+    first, second = {"Bob": 25, "Ken": 20, "Linda": 40, "Alice": 45}, {"Bob": 25, "Peter": 23}
+    assert [name for name, age in first.items() if age == 20] == ["Ken"]
+    assert "Ken" not in second
+
+
+def test_the_split_of_section_3_4_is_by_zip_code_not_by_age() -> None:
+    """ "Choosing the Age attribute … 3000–5000 and 5500–6500": those are zip codes."""
+    low = [i + 1 for i, row in enumerate(VOTERS) if 3000 <= int(row[1]) <= 5000]
+    high = [i + 1 for i, row in enumerate(VOTERS) if 5500 <= int(row[1]) <= 6500]
+    assert (low, high) == ([1, 2, 3, 5, 8], [4, 6, 7, 9])
+    assert not any(3000 <= int(row[0]) <= 6500 for row in VOTERS)

@@ -176,6 +176,20 @@ def test_tables_31_and_32_correspondence_leaves_jane_one_half():
     assert corresponding(series, "Jane") == {"a": 0.5, "b": 0.5}
 
 
+def test_table_16_two_releases_leave_the_voter_of_40_one_half():
+    """R1: a, a, b of ages 20 to 40; R2: only r3, r4 and r5, b, b, a, are in their forties."""
+    second = [("2*", "a"), ("2*", "a"), ("4*", "b"), ("4*", "b"), ("4*", "a"), ("2*", "b")]
+    fitting = [value for age, value in second if age == "4*"]
+    assert fitting == ["b", "b", "a"]  # r1, r2 and r6 are eliminated
+    series = Series.of(
+        [
+            [(["voter", "x", "y"], ["a", "a", "b"])],
+            [(["voter", "p", "q"], fitting), (["x", "y", "z"], ["a", "a", "b"])],
+        ]
+    )
+    assert corresponding(series, "voter") == {"a": 0.5, "b": 0.5}  # r3 or r4 is eliminated too
+
+
 def test_tables_33_and_34_are_not_invariant():
     found = invariance(Series.of([TABLE_33, TABLE_34]))
     # Bob goes from {a, b} to {a, c}; Sam and Alice keep theirs.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 
+import numpy as np
 import polars as pl
 import pytest
+from benchmarks.quasi_sensitive import paper_knowledge
 from tests.tables import coded_column
 
 import discreet as dc
@@ -129,3 +131,13 @@ method: quasi-sensitive
     assert facts["optimal_groups"] == facts["groups"] == 2
     assert facts["cost"] == pytest.approx((3 / (11 / 6 + 3) + 1) / 2)
     assert facts["attributes"]["symptoms"]["unlinked_rows"] == 1
+
+
+def test_the_synthetic_knowledge_table_has_the_paper_s_parameters():
+    """Section 4.1: 3,000 labels with Poisson(20) terms each; a term occurs 100 times on average."""
+    knowledge = paper_knowledge(np.random.default_rng(1), 3000)
+    terms = np.diff(knowledge.term_start)
+    assert len(knowledge.labels) == 3000
+    assert terms.mean() == pytest.approx(20, abs=0.5)
+    assert terms.var() == pytest.approx(20, rel=0.15)
+    assert len(knowledge.term) / len(knowledge.terms) == pytest.approx(100, rel=0.05)

@@ -188,8 +188,8 @@ def test_codes_are_categories(tmp_path):
     frame = pl.DataFrame(
         {
             "admission_type_id": [i % 8 for i in range(200)],
-            "region": [i % 5 for i in range(200)],
-            "age": [i % 70 for i in range(200)],
+            "region": [i // 8 % 5 for i in range(200)],
+            "age": [i * i % 67 for i in range(200)],
         }
     )
     frame.write_csv(table)
@@ -250,3 +250,13 @@ def test_one_weight_and_one_household_are_proposed():
     text = dc.propose(frame).text
     assert "population-risk: {at_most: 0.09}" in text
     dc.Job.parse(text)
+
+
+def test_rare_values_of_a_sensitive_attribute(tmp_path):
+    diagnosis = ["flu"] * 60 + ["cold"] * 38 + ["gout", "scurvy"]
+    table = pl.DataFrame({"age": [20 + i % 40 for i in ROWS], "diagnosis": diagnosis})
+    text = propose_job(table, tmp_path).text
+    assert "2 of 4 values of 'diagnosis' occur once" in text
+    assert "gout" not in text
+    usual = table.with_columns(diagnosis=pl.Series(["flu", "cold"] * 50))
+    assert "rare: auto" not in propose_job(usual, tmp_path).text

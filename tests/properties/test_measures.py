@@ -14,7 +14,7 @@ from tests.tables import coded_table
 from discreet.hierarchies.cells import range_cell, set_cell
 from discreet.hierarchies.coverage import cover
 from discreet.releases.kinds.generalized import read_generalized
-from discreet.utility.implied_cells import ImpliedGeneralized, Unlinked, exact
+from discreet.utility.implied_cells import ImpliedGeneralized, ImpliedUnlinked, exact
 from discreet.utility.queries import QueryWorkload
 
 QUICK = settings(max_examples=60, deadline=None)
@@ -97,7 +97,7 @@ def test_estimates_equal_the_enumeration_of_p2(release, data):
     coverages = {n: cover(original[n], records[n].text.to_list()) for n in NAMES}
     implied = ImpliedGeneralized(list(records), coverages, records.rows, suppressed)
     truth = exact(list(original), original.rows)
-    unlinked = Unlinked([original.quasi_identifiers, original.sensitive], len(rows))
+    unlinked = ImpliedUnlinked([original.quasi_identifiers, original.sensitive], len(rows))
     qd, m = data.draw(st.sampled_from([(1, 1), (2, 1), (2, 0), (0, 1)]))
     workload = QueryWorkload(queries=8, quasi_identifiers=qd, sensitive=m, selectivity=0.3)
     for batch in workload.batches(original, np.random.default_rng(7)):

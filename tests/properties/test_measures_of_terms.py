@@ -17,7 +17,7 @@ from tests.saving import UNATTACKED
 import discreet as dc
 from discreet.pipeline.run import make_release
 from discreet.releases.measure import read_utility
-from discreet.utility.implied_cells import Unlinked, exact
+from discreet.utility.implied_cells import ImpliedUnlinked, exact
 from discreet.utility.queries import QueryWorkload, sides_of
 
 NAMES = ("q", "n", "s", "symptoms", "habits")
@@ -168,7 +168,10 @@ def test_estimates_equal_those_of_the_published_file(rows, tables, requirement, 
     reading = read_utility(release.coded_tables(), release.task, release.manifest)
     original = reading.original
     columns = sides_of(original, sets=True)
-    truth, unlinked = exact([*columns[0], *columns[1]], len(rows)), Unlinked(columns, len(rows))
+    truth, unlinked = (
+        exact([*columns[0], *columns[1]], len(rows)),
+        ImpliedUnlinked(columns, len(rows)),
+    )
     qd, m = sides
     workload = QueryWorkload(queries=30, quasi_identifiers=qd, sensitive=m, selectivity=0.2)
     for batch in workload.batches(original, np.random.default_rng(7), sets=True):

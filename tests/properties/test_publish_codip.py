@@ -49,6 +49,7 @@ METHODS = st.fixed_dictionaries(
     optional={
         "dm": st.sampled_from([30, 200, 1000]),
         "recoding": st.sampled_from(["full-domain", "mondrian"]),
+        "insider": st.booleans(),
     },
 )
 
@@ -155,10 +156,21 @@ def test_every_promise_holds_in_the_files(rows, requirements, method, spared, se
         assert dc.audit(place, original=job).ok
         if spared:  # what is asked of sensitive values alone: requirements/test_non_sensitive.py
             return
-        for requirement, promise in zip(requirements, manifest["promises"], strict=True):
+        asked, added = (
+            manifest["promises"][: len(requirements)], manifest["promises"][len(requirements) :]
+        )  # fmt: skip
+        for requirement, promise in zip(requirements, asked, strict=True):
             ((name, parameters),) = requirement.items()
             assert promise["requirement"] == name
             check_one(name, parameters, promise, grouped, plan)
+        diverse = [
+            r for r in requirements if {*r} & {"distinct-l-diversity", "entropy-l-diversity"}
+        ]
+        assert bool(added) == (bool(diverse) and method.get("insider", True))
+        for requirement in diverse if added else ():
+            if "distinct-l-diversity" in requirement:
+                check_one("multi-attribute-l-diversity", requirement["distinct-l-diversity"], {},
+                          grouped, plan)  # fmt: skip
 
 
 def closeness(groups, name):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -176,3 +177,89 @@ def test_anatomy_says_which_requirement_it_cannot_meet(tmp_path):
     assert caught.value.failures[0]["requirement"] == "t-closeness"
     assert "use mondrian" in str(caught.value)
     assert not (tmp_path / "release").exists()
+
+
+def harmless_values(data, rows, names) -> dict[str, set[str]]:
+    """Some values of each attribute that are no secret, the most frequent one more often."""
+    found = {}
+    for place, name in enumerate(names):
+        counts = Counter(sensitive[place] for _, sensitive in rows)
+        values = [v for v, _ in counts.most_common() if v not in ("", "007")]
+        chosen = data.draw(st.sets(st.sampled_from([values[0]] * 3 + values))) if values else set()
+        if chosen and data.draw(st.booleans()):
+            found[name] = chosen
+    return found
+
+
+def with_harmless(attributes: dict, harmless: dict[str, set[str]]) -> dict:
+    return {
+        name: entry | ({"non_sensitive_values": sorted(harmless[name])} if name in harmless else {})
+        for name, entry in attributes.items()
+    }
+
+
+@given(rows=tables(), data=st.data(), seed=st.integers(0, 3), ell=st.integers(2, 3))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_list_with_a_sensitive_value_is_full(rows, data, seed, ell):
+    """A list contains no sensitive value, or ℓ values; and rows of T^S support each of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, place = Path(folder) / "table.csv", Path(folder) / "release"
+        names = write(source, rows)
+        harmless = harmless_values(data, rows, names)
+        method = {
+            "beyond_permissible": True,
+            "prefer": data.draw(st.sampled_from([None, "nearby"])),
+            "insider": data.draw(st.booleans()),
+        }
+        job = dc.Job(
+            attributes=with_harmless(attributes_for(names), harmless),
+            requirements=[{"distinct-l-diversity": {"l": ell}}],
+            method={"decomposition": method},
+        )
+        try:
+            make_release(source, job, seed=seed).save(place, **UNATTACKED)
+        except dc.InfeasibleError as error:
+            assert re.search("merging|l_per|values in all", str(error))
+            assert not place.exists()
+            assume(False)
+        assert dc.audit(place).ok
+        people = naive.read_csv(place / "groups.csv")
+        assert len(people) == len(rows)
+        sensitive = [tuple(r[n] for n in names) for r in naive.read_csv(place / "sensitive.csv")]
+        assert Counter(sensitive) == Counter(row for _, row in rows)
+        sets = naive.group_sets(place / "group_values.csv", names)
+        supported = naive.supported_rows(sets, sensitive, names)
+        for group, values in sets.items():
+            for number, name in enumerate(names):
+                assert len(values[name]) >= ell or values[name] <= harmless.get(name, set())
+                assert values[name] == {row[number] for row in supported[group]}
+        own_values(rows, people, sets, names)
+
+
+@given(rows=tables(), data=st.data(), seed=st.integers(0, 3))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_anatomy_keeps_the_shares_of_sensitive_values(rows, data, seed):
+    rows = [(quasi, sensitive[:1]) for quasi, sensitive in rows]
+    harmless = harmless_values(data, rows, ["s0"]).get("s0", set())
+    counts = Counter(s for _, (s,) in rows)
+    most = max((n for value, n in counts.items() if value not in harmless), default=1)
+    ell = data.draw(st.integers(1, len(rows) // most + 1))
+    with tempfile.TemporaryDirectory() as folder:
+        source, place = Path(folder) / "table.csv", Path(folder) / "release"
+        write(source, rows)
+        method = {"l": ell, "prefer": data.draw(st.sampled_from([None, "nearby"]))}
+        attributes = with_harmless(attributes_for(["s0"]), {"s0": harmless} if harmless else {})
+        job = dc.Job(attributes=attributes, method={"anatomy": method})
+        if ell * most > len(rows):
+            with pytest.raises(dc.InfeasibleError):
+                make_release(source, job, seed=seed).save(place, **UNATTACKED)
+            return
+        make_release(source, job, seed=seed).save(place, **UNATTACKED)
+        assert dc.audit(place).ok
+        size, shares = Counter(), defaultdict(list)
+        for row in naive.read_csv(place / "sensitive.csv"):
+            size[row["group"]] += int(row["count"])
+            if row["s0"] not in harmless:
+                shares[row["group"]].append(int(row["count"]))
+        assert sum(size.values()) == len(rows)
+        assert all(n * ell <= size[group] for group, own in shares.items() for n in own)

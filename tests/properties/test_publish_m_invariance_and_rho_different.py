@@ -25,12 +25,15 @@ ATTRIBUTES = {
 }
 
 
-def make_job(folder: Path, method: dc.MInvariance | dc.RhoDifferent) -> dc.Job:
+def make_job(
+    folder: Path, method: dc.MInvariance | dc.RhoDifferent, harmless: tuple[str, ...] = ()
+) -> dc.Job:
     ledger = dc.LedgerSettings(path=folder / "people.ledger").located(folder)
     if not (folder / "people.ledger").exists():
         with dc.Ledger.create(ledger):
             pass
-    return dc.Job(attributes=ATTRIBUTES, method=method, ledger=ledger)
+    disease = {"role": "sensitive"} | ({"non_sensitive_values": harmless} if harmless else {})
+    return dc.Job(attributes={**ATTRIBUTES, "disease": disease}, method=method, ledger=ledger)
 
 
 def frame_of(people: dict[int, str]) -> pl.DataFrame:
@@ -277,3 +280,31 @@ def test_a_requirement_that_groups_miss_is_infeasible(tmp_path, method):
     kept = job.model_copy(update={"requirements": (dc.PDiversity(l=2),)})
     release = dc.publish(frame_of({number: "abcd"[number % 4] for number in range(20)}), kept)
     assert "p-diversity" in [promise.requirement for promise in release.manifest.promises]
+
+
+@settings(max_examples=6, deadline=None)
+@given(seed=st.integers(0, 10**6), buckets=st.sampled_from(["distinct", "equal-multiplicity"]))
+def test_a_harmless_majority_is_published_with_its_value_alone(seed, buckets):
+    """Nobody with "none" is held back; whoever shares a group with a secret is among m values."""
+    draw = random.Random(seed)
+    tables = list(population(draw, ["none"] * 8 + ["hiv", "flu"], 3, 12, 0.0))
+    tables[0] |= {90: "none", 91: "none", 92: "none"}
+    signature: dict[str, frozenset[str]] = {}
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        job = make_job(folder, dc.MInvariance(m=2, buckets=buckets), ("none",))
+        for number, people in enumerate(tables):
+            if "none" not in people.values():
+                return  # a job names values that occur
+            release = dc.publish(frame_of(people), job, seed=seed)
+            place = release.save(folder / f"r{number}", report=False, **UNATTACKED)
+            assert dc.audit(place).ok
+            person_of = {str(age): f"P{age}" for age in people}
+            groups = naive_series.read_release(place, person_of, "age", "disease")
+            shown = {person for persons, _ in groups for person in persons}
+            assert {f"P{n}" for n, value in people.items() if value == "none"} <= shown
+            for persons, values in groups:
+                assert set(values) == {"none"} or len(set(values)) >= 2
+                assert len({values.count(value) for value in values}) == 1
+                for person in persons:
+                    assert signature.setdefault(person, frozenset(values)) == frozenset(values)

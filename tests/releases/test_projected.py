@@ -52,7 +52,7 @@ def job_of(source: Path, **parameters) -> dc.Job:
             "note": {"role": "insensitive"},
         },
         requirements=[{"k-anonymity": {"k": 3}}, {"t-closeness": {"t": 0.4, "attribute": "job"}}],
-        method={"codip": {"beta": 0.3, **parameters}},
+        method={"codip": {"beta": 0.3, "recoding": "full-domain", **parameters}},
     )
 
 

@@ -157,7 +157,7 @@ def test_cells_that_pass_make_a_cell_that_passes(cells, lower, upper):
 def test_problems_of_a_job_are_named(tmp_path):
     people = [(20, "01", True), (30, "02", False)]
     job = job_of(tmp_path, people, {"delta-presence": {"upper": 0.5}}, "mondrian")
-    with pytest.raises(dc.JobError, match="mondrian does not meet delta-presence. Use full-domain"):
+    with pytest.raises(dc.JobError, match="delta-presence is met by full-domain, not by mondrian"):
         dc.publish(None, job)
     half = {"full-domain": {"suppression": 0.5}}
     suppressing = job_of(tmp_path, people * 5, {"delta-presence": {"upper": 0.5}}, half)

@@ -255,8 +255,8 @@ def test_suppression_is_allowed_where_other_rows_do_not_matter(tmp_path):
 @pytest.mark.parametrize(
     ("method", "said"),
     [
-        ("local-recoding", "local-recoding does not meet k-map. Use full-domain or mondrian"),
-        ("anatomy", "anatomy does not meet k-map. Use full-domain or mondrian"),
+        ("local-recoding", "k-map is met by full-domain, mondrian, not by local-recoding"),
+        ("anatomy", "k-map is met by full-domain, mondrian, not by anatomy"),
         ("mondrian", "cells of mondrian are as narrow as the rows of a class"),
     ],
 )

@@ -43,7 +43,7 @@ def made_job(rows: int, seed: int) -> tuple[pl.DataFrame, dc.Job]:
             "r": {"role": "quasi-identifier", "hierarchy": "suppress"},
             **{name: {"role": "sensitive"} for name in "stu"},
         },
-        method={"codip": {"plan": "given", "tables": TABLES}},
+        method={"codip": {"plan": "given", "tables": TABLES, "recoding": "full-domain"}},
     )
     return frame, job
 

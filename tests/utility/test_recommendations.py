@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -104,6 +105,23 @@ def test_where_nothing_beats_unlinked_tables_the_sentence_says_so():
     assert recommend([worse], UNLINKED, Use.RECORDS, 0.5).label is None
     better = point("b", divergence_ratio=0.5, belief_99=0.4, query_error=0.05)
     assert recommend([worse, better], UNLINKED, Use.QUERIES, 0.5).label == "b"
+
+
+def test_unlinked_tables_that_do_not_meet_the_job_are_not_recommended():
+    worse = point("m", divergence_ratio=0.8, belief_99=0.4, query_error=0.2)
+    unpublished = replace(UNLINKED, failure="unlinked: not all requirements", infeasible=True)
+    assert recommend([worse], unpublished, Use.QUERIES, 0.5).label == "m"
+
+
+def test_unlinked_tables_are_published_by_their_name(tmp_path):
+    frame = table(2)
+    found = dc.compare(frame, job(), methods=["mondrian", "unlinked"], queries=20)
+    assert [one.label for one in found.points] == ["mondrian"]
+    chosen = compared_job(job(), found.save(tmp_path / "comparison"), "unlinked")
+    release = dc.publish(frame, chosen, seed=1)
+    assert release.manifest.method.name == "unlinked"
+    measured = dc.measure(release, original=frame)
+    assert measured.divergence.release.ratio == pytest.approx(found.unlinked.divergence_ratio)
 
 
 def test_a_ceiling_below_what_is_known_without_a_release_cannot_be_met():

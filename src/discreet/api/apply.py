@@ -94,6 +94,11 @@ def _levels(job: Job, manifest: Manifest) -> dict[str, int]:
             "one person, so nothing can be counted on the persons of both batches together. "
             "Publish all rows anew, or use 'rows: collapse'."
         )
+    if any(attribute.rare is not None for attribute in job.attributes.values()):
+        raise InputError(
+            "A release whose rare values were treated cannot be applied: a value may be rare in "
+            "one batch and not in the other, which would reveal it. Publish all rows anew."
+        )
     if job.ledger is not None:
         raise InputError("A job with a ledger publishes a series. Use 'discreet publish'.")
     return dict(entry.levels)

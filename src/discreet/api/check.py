@@ -33,19 +33,20 @@ from discreet.methods.base import Progress, Task, no_progress
 from discreet.pipeline.prepare import (
     expand_sets,
     knowledge_of_job,
-    of_sensitive_values,
     prepare_population,
     requirements_for_attackers,
     sensitive_marks,
 )
 from discreet.pipeline.read import source_of, specs_of_job
 from discreet.requirements.base import PopulationSource, Requirement
+from discreet.requirements.covered_values import of_sensitive_values
 from discreet.requirements.registry import requirement_from_mapping
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.persons import Persons, persons_of
 from discreet.table.roles import Distance, Role, ValueType
 
+Cell = str | float | None
 _PLAIN = Role.INSENSITIVE  # of a column that is read to tell rows apart
 
 
@@ -61,6 +62,8 @@ def check(
     requirements: Sequence[Requirement | Mapping[str, Any] | str] = (),
     person: str | Sequence[str] = (),
     distance: Mapping[str, str] | None = None,
+    sensitive_values: Mapping[str, Sequence[Cell]] | None = None,
+    harmless_values: Mapping[str, Sequence[Cell]] | None = None,
     missing: Sequence[str] = (),
     source: Mapping[str, Any] | None = None,
     table: str | None = None,
@@ -80,14 +83,19 @@ def check(
     ``requirements`` takes all others. With ``person``, persons are counted instead of rows.
     Without a requirement, or with ``figures``, the table is measured by every model. A sensitive
     attribute whose values are all numbers or dates has the ordered distance, others the equal one,
-    unless ``distance`` names another.
+    unless ``distance`` names another. All values of a sensitive attribute are sensitive, but where
+    ``sensitive_values`` names those that are, or ``harmless_values`` those that are not.
     """
     named = {} if job is not None else _attributes(quasi, sensitive, person, distance or {})
-    if job is not None and (quasi or sensitive or person or distance):
+    if job is not None and (
+        quasi or sensitive or person or distance or sensitive_values or harmless_values
+    ):
         raise InputError(
             "A job already names the roles. Give either a job, or quasi-identifiers, sensitive "
-            "attributes, persons and distances."
+            "attributes with their values, persons and distances."
         )
+    _name_values(named, sensitive_values or {}, "sensitive_values")
+    _name_values(named, harmless_values or {}, "non_sensitive_values")
     asked = [*_short_requirements(k, l, t), *map(_requirement, requirements)]
     described = Job.of(job) if job is not None else _described(named, person, asked)
     if job is not None:
@@ -143,14 +151,14 @@ def _attributes(
     sensitive: Sequence[str],
     person: str | Sequence[str],
     distance: Mapping[str, str],
-) -> dict[str, dict[str, str]]:
+) -> dict[str, dict[str, Any]]:
     """The role of every column that a call names."""
     roles = {
         Role.QUASI_IDENTIFIER: _names(quasi),
         Role.SENSITIVE: _names(sensitive),
         Role.IDENTIFIER: _names(person),
     }
-    named: dict[str, dict[str, str]] = {}
+    named: dict[str, dict[str, Any]] = {}
     problems = []
     for role, names in roles.items():
         for name in names:
@@ -171,8 +179,24 @@ def _attributes(
     return named
 
 
+def _name_values(
+    named: dict[str, dict[str, Any]], values: Mapping[str, Sequence[Cell]], key: str
+) -> None:
+    """Add the values of sensitive attributes that a call names to the roles."""
+    known = [name for name, one in named.items() if one["role"] == Role.SENSITIVE]
+    unknown = [name for name in values if name not in known]
+    if unknown:
+        allowed = ", ".join(f"'{name}'" for name in known) or "none is named"
+        raise JobError(
+            [f"values of '{name}': it is not a sensitive attribute. Allowed: {allowed}."
+             for name in unknown], "check",
+        )  # fmt: skip
+    for name, given in values.items():
+        named[name][key] = list(given)
+
+
 def _described(
-    named: Mapping[str, Mapping[str, str]],
+    named: Mapping[str, Mapping[str, Any]],
     person: str | Sequence[str],
     requirements: Sequence[Requirement],
 ) -> Job:
@@ -253,7 +277,7 @@ def _task(
         for name in spelled
     }
     table = replace(table, columns={**table.columns, **merged})
-    task = judged_task(job, table, requirements)
+    task = judged_task(job, table, requirements, of_persons=persons is not None)
     population = None
     if job.population is not None and place is None:
         population = Population(*prepare_population(job, job.folder / job.population))
@@ -268,7 +292,9 @@ def _task(
     return task, persons, remarks
 
 
-def judged_task(job: Job, table: CodedTable, requirements: Sequence[Requirement]) -> Task:
+def judged_task(
+    job: Job, table: CodedTable, requirements: Sequence[Requirement], *, of_persons: bool = False
+) -> Task:
     """Prepare a coded table, whose columns have the roles of a job, for requirements on it."""
     table, bitmaps = expand_sets(job, table)
     bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
@@ -280,10 +306,9 @@ def judged_task(job: Job, table: CodedTable, requirements: Sequence[Requirement]
         requirement.with_bits(bits).with_sizes_by(source)
         for requirement in requirements_for_attackers(job, requirements, bits)
     ]
-    if job.method.judges_counts:
-        required = of_sensitive_values(required, table, marks)
+    required = of_sensitive_values(required, table, marks, of_persons=of_persons)
     task = task_of_check(job, table, required)
-    return replace(task, bitmaps=bitmaps, knowledge=knowledge_of_job(job))
+    return replace(task, bitmaps=bitmaps, knowledge=knowledge_of_job(job), sensitive_values=marks)
 
 
 def task_of_check(job: Job, table: CodedTable, requirements: Sequence[Requirement]) -> Task:

@@ -31,7 +31,8 @@ from discreet.job.parts import Attribute
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Method, Progress, no_progress
-from discreet.pipeline.prepare import expand_sets
+from discreet.methods.unlinked.unlinked import Unlinked
+from discreet.pipeline.prepare import expand_sets, sensitive_marks
 from discreet.pipeline.read import read_data, read_source
 from discreet.pipeline.release import Release
 from discreet.pipeline.run import make_release, prove_release
@@ -46,11 +47,12 @@ from discreet.typing import Codes
 from discreet.utility.comparison import CEILING, Comparison, Point, Use, mark_dominated
 from discreet.utility.divergence import diverge
 from discreet.utility.fixed_attacker import fixed_reader
-from discreet.utility.implied_cells import Unlinked
+from discreet.utility.implied_cells import ImpliedUnlinked
 from discreet.utility.learning import DRAWS, Learning, Teacher, split_people, targets_of
 from discreet.utility.queries import QueryWorkload, query_errors
 from discreet.utility.recommendation import recommend
 
+UNLINKED = Setting(Unlinked.name, {}, {})
 _ROW = "row of a comparison"  # the identifier of rows for a ledger
 _PERSON = "person of a comparison"  # the identifier of persons who keep several rows
 
@@ -93,6 +95,12 @@ class Original:
     def table(self) -> CodedTable:
         """The table as measures read it: sets as bits."""
         return expand_sets(self.job, self.coded)[0]
+
+    @cached_property
+    def sensitive_values(self) -> dict[str, NDArray[np.bool_]]:
+        """By attribute whose values the job names: (values,) which are sensitive."""
+        table, bitmaps = expand_sets(self.job, self.coded)
+        return sensitive_marks(self.job, table, bitmaps)[0]
 
     def frame(self, rows: NDArray[np.int64] | None = None) -> pl.DataFrame:
         """The table again, or some of its rows, as text."""
@@ -195,6 +203,7 @@ def compare(
         settings = suited_settings(job)
     else:
         settings = settings_of(job, methods or [job.method.name], vary or {})
+    settings = [setting for setting in settings if setting != UNLINKED]  # the baseline
     ends = math.inf if budget is None else time.monotonic() + budget
     original = Original.read(job, data, progress)
     workload = job.measure.workload(queries)
@@ -224,6 +233,7 @@ def compare(
         ceiling,
         None if original.kept is None else original.kept.count,
         untried=tuple(untried),
+        sensitive_only=not all(mark.all() for mark in original.sensitive_values.values()),
     )
 
 
@@ -236,7 +246,8 @@ def compared_job(
         raise InputError("--compared and --release go together: a folder, and a release in it.")
     place = Path(folder) / "comparison.json"
     try:
-        points = json.loads(read_text(place, "Comparison"))["points"]
+        written = json.loads(read_text(place, "Comparison"))
+        points = [*written["points"], written["unlinked"]]
         found = {one["label"]: one for one in points if "failure" not in one}
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{place}: not a comparison that discreet wrote.") from None
@@ -292,7 +303,8 @@ class _Runner:
         reading = replace(reading, imply_weighted=None)  # rows are counted for kinds of all sorts
         measures = reading.measured(self.workload, self.seed)
         divergence, errors = measures.divergence, measures.query_error
-        belief = fixed_reader(reading.original, reading.implied, release.task.kept)
+        task = release.task
+        belief = fixed_reader(reading.original, reading.implied, task.kept, task.sensitive_values)
         away = None if divergence is None else divergence.release
         found = measures.population
         return replace(
@@ -314,7 +326,7 @@ class _Runner:
             loss=measures.loss,
             loss_sensitive=measures.loss_sensitive,
             suppressed_rows=manifest.suppressed_rows,
-            suppressed_share=manifest.suppressed_rows / max(manifest.source_rows, 1),
+            suppressed_share=manifest.lost_share,
             population_risk=None if found is None else found.average,
             population_risk_max=None if found is None else found.maximum,
         )
@@ -322,16 +334,25 @@ class _Runner:
     def unlinked(self) -> Point:
         """Return the baseline point: tables without a link between quasi-identifiers and values."""
         table = self.original.table
-        implied = Unlinked((table.quasi_identifiers, table.sensitive), table.rows)
-        belief = fixed_reader(table, implied, self.original.kept)
-        errors = None
+        implied = ImpliedUnlinked((table.quasi_identifiers, table.sensitive), table.rows)
+        belief = fixed_reader(table, implied, self.original.kept, self.original.sensitive_values)
+        errors, failure = None, None
+        started = time.perf_counter()
+        try:
+            self.original.release(UNLINKED.job(self.original.job, ()), self.seed, None, no_progress)
+        except DiscreetError as error:  # it stays the baseline, and is not recommended
+            failure = error
+        seconds = round(time.perf_counter() - started, 3)
         if self.workload is not None:
             errors = query_errors(table, implied, self.workload, self.seed)
         away = diverge(table, implied).unlinked
         return Point(
-            "unlinked",
-            "unlinked",
+            UNLINKED.label,
+            UNLINKED.method,
             {},
+            failure=None if failure is None else str(failure),
+            infeasible=isinstance(failure, PromiseError),
+            seconds=seconds,
             divergence_ratio=away.ratio,
             belief_99=None if belief is None else belief.percentile_99,
             belief_max=None if belief is None else belief.greatest,

@@ -77,6 +77,7 @@ def profile(
         unique=None if task.kept is None else share_of_unique(known, task.kept),
         further=further,
         population=None if task.kept is not None else _population(task),
+        sensitive_values=task.sensitive_values,
     )
 
 

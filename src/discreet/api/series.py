@@ -411,12 +411,12 @@ def _guaranteed_k(manifests: Sequence[Manifest]) -> int | None:
 
 
 def _guaranteed_m(manifests: Sequence[Manifest], steady: Invariance) -> float | None:
-    """1/m, if all releases guarantee it and no person's value is seen to have changed."""
+    """1/m, if all releases guarantee it of all values and no person's value changed visibly."""
     promised = [
         int(promise.parameters["m"])
         for manifest in manifests
         for promise in manifest.promises
-        if promise.requirement == "m-invariance"
+        if promise.requirement == "m-invariance" and not promise.parameters.get("non_sensitive")
     ]
     return 1 / min(promised) if len(promised) == len(manifests) and not steady.renewed else None
 

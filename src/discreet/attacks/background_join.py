@@ -66,6 +66,10 @@ class BackgroundJoin(Attack):
         reason = super().inapplicable(scene)
         if reason is None and all(len(columns) < 2 for columns in scene.sensitive):
             return Statement("inapplicable.no-two-attributes")
+        if reason is None and not any(
+            self._known(scene, list(columns)) for columns in scene.sensitive
+        ):
+            return Statement("inapplicable.one-secret")
         return reason
 
     def run(self, scene: Scene) -> Iterator[Finding]:
@@ -78,7 +82,7 @@ class BackgroundJoin(Attack):
     def _choices(self, scene: Scene) -> Iterator[tuple[AdversaryView, str, tuple[str, ...]]]:
         """Each attribute of each table, with each choice of others that are known."""
         for reading in scene.readings:
-            for attribute, known in self._known(list(reading.sensitive)):
+            for attribute, known in self._known(scene, list(reading.sensitive)):
                 yield reading, attribute, known
 
     def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
@@ -90,14 +94,18 @@ class BackgroundJoin(Attack):
                 details={"known": list(known)},
                 sensitive=scene.is_sensitive(attribute, view.domains), attacker=_attacker(known),
             )
-            for attribute, known in self._known(list(view.sensitive))
+            for attribute, known in self._known(scene, list(view.sensitive))
         ]  # fmt: skip
 
-    def _known(self, names: list[str]) -> list[tuple[str, tuple[str, ...]]]:
-        """Each attribute that is sought, with each choice of others that are known."""
+    def _known(self, scene: Scene, names: list[str]) -> list[tuple[str, tuple[str, ...]]]:
+        """Each attribute that is sought, with each choice of others that are known.
+
+        A column of the same secret is no background knowledge: it reveals the attribute without
+        any release.
+        """
         found = []
         for attribute in names:
-            others = [name for name in names if name != attribute]
+            others = scene.task.other_secrets(attribute, names)
             counts = {*range(1, self.others + 1), len(others)} - {0}
             found += [
                 (attribute, c) for count in sorted(counts) for c in combinations(others, count)

@@ -96,10 +96,12 @@ class Scene:
         """
         if self.at_risk is None:
             return
+        if self.task.rare is not None:
+            rows = self.task.rare.rows[rows]
         if self.task.persons is not None and self.task.persons.person_of_row is not None:
             person = self.task.persons.person_of_row
             source = np.argsort(person, kind="stable")
-            start = np.searchsorted(person[source], np.arange(self.task.table.rows + 1))
+            start = np.searchsorted(person[source], np.arange(person.max(initial=-1) + 2))
             entry, place = entries_of(start, rows)
             rows, belief = source[entry], belief[place]
         self.at_risk.add(rows, attribute, knows, belief)

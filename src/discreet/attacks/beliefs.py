@@ -92,7 +92,12 @@ class Beliefs:
     @property
     def mean(self) -> float:
         """The mean belief in the truth."""
-        return float((self.belief * self.count).sum() / max(self.targets, 1))
+        return self.mean_of(np.ones(len(self.belief), bool))
+
+    def mean_of(self, lines: Bools) -> float:
+        """The mean belief in the truth over the targets of some lines."""
+        count = self.count[lines]
+        return float((self.belief[lines] * count).sum() / max(int(count.sum()), 1))
 
 
 def ungrouped(reading: AdversaryView) -> AdversaryView:

@@ -168,7 +168,7 @@ class Skewness(Attack):
                 beliefs = beliefs_in(reading, attribute)
                 share = np.append(reading.share(attribute), np.inf)
                 of_line = share[np.minimum(beliefs.value, len(share) - 1)]
-                gain = beliefs.belief / of_line
+                gain = (beliefs.belief / of_line)[scene.discloses(attribute, beliefs.value)]
                 bounds = kind_bounds(
                     scene.requirements, scene.domains, attribute, share[:-1], apart=None
                 )
@@ -187,7 +187,9 @@ class Skewness(Attack):
         findings = []
         for attribute, column in view.sensitive.items():
             values, share = view.values_of(column, GIVEN_ROW), view.share(column, GIVEN_ROW)
-            gain = values.belief / share[values.value]
+            sensitive = scene.is_sensitive(attribute, view.domains)
+            told = values if sensitive is None else values.of(sensitive)
+            gain = told.belief / share[told.value]
             bounds = person_bounds(
                 scene.guarantees, view.domains, attribute, share, GIVEN_ROW, of_kinds=True
             )
@@ -196,7 +198,7 @@ class Skewness(Attack):
                     self, scene, view, attribute, values, view.whole.values_of(column, GIVEN_ROW),
                     bounds, knowledge=Statement("knows.distribution", first=ALL_ROWS),
                     details={"greatest_gain": float(gain.max(initial=0.0)), "reader": GIVEN_ROW},
-                    sensitive=scene.is_sensitive(attribute, view.domains),
+                    sensitive=sensitive,
                 )
             )  # fmt: skip
         return findings

@@ -119,10 +119,26 @@ class Definetti(Attack):
             attacker=self.attackers[0],
             details={
                 "accuracy": accuracy,
-                "accuracy_by_shares": float(share.mean()) if len(share) else 0.0,
+                "accuracy_by_shares": _accuracy_by_shares(share, members, counts, sensitive),
                 "accuracy_of_classifier_without_release": classifier,
             },
         )  # fmt: skip
+
+
+def _accuracy_by_shares(
+    share: Floats,  # (people,) of the most frequent value in each one's group
+    members: KnownMembers,
+    counts: ValueCounts,
+    sensitive: Bools | None,  # (values,) None where all are
+) -> float:
+    """How often the most frequent value of the group is right, for people with a sensitive one."""
+    if sensitive is None:
+        return float(share.mean()) if len(share) else 0.0
+    entry, group = entries_of(counts.start, distinct_values(members.group))
+    count, told = counts.count[entry], sensitive[counts.value[entry]]
+    first = np.lexsort((-count, group))
+    first = first[np.diff(group[first], prepend=-1) > 0]  # of equal counts the first
+    return float(count[first][told[first]].sum() / max(int(count[told].sum()), 1))
 
 
 def _whole_groups(reading: AdversaryView) -> NDArray[np.bool_]:

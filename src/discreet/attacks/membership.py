@@ -207,14 +207,20 @@ class Absence(Attack):
                     recoded(column, source), minlength=column.cardinality + 1
                 )  # the last: values of which no row was published
                 lacking = of_source - np.append(column.counts, 0)
-                unseen = source.counts[_unpublished(column.text.to_list(), source.text.to_list())]
+                new = _unpublished(column.text.to_list(), source.text.to_list())
+                unseen = source.counts[new]
                 missing = np.concatenate([lacking[:-1], unseen])
                 total = np.concatenate([of_source[:-1], unseen])
                 gone = max(int(missing.sum()), 1)
+                chosen = np.ones(len(missing), bool)
+                published = scene.is_sensitive(attribute)
+                if published is not None:
+                    chosen = np.append(published[:-1], scene.task.sensitive_values[attribute][new])
                 findings.append(
                     summarize(
-                        self, attribute, reading.name, missing / gone, np.maximum(missing, 0),
-                        total / max(total.sum(), 1), scene.threshold, knowledge=self.knowledge,
+                        self, attribute, reading.name, (missing / gone)[chosen],
+                        np.maximum(missing, 0)[chosen], (total / max(total.sum(), 1))[chosen],
+                        scene.threshold, knowledge=self.knowledge,
                     )
                 )  # fmt: skip
         return findings

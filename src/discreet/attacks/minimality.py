@@ -141,7 +141,11 @@ class Minimality(Attack):
                     self, attribute, reading.name, belief, np.ones(len(belief), np.int64),
                     without, scene.threshold,
                     knowledge=self.knowledge, method=how, sure=sure,
-                    details={"mean_without_the_method": plain.mean},
+                    details={
+                        "mean_without_the_method": plain.mean_of(
+                            scene.discloses(attribute, plain.value)
+                        )
+                    },
                 )
             )  # fmt: skip
         return findings
@@ -184,8 +188,9 @@ def _by_running(scene: Scene, reading: AdversaryView, most: int) -> dict[str, Ju
         }
         table = replace(original, columns={**original.columns, **changed})
         task = Task(
-            table, scene.task.hierarchies, scene.task.requirements, np.random.default_rng(0)
-        )
+            table, scene.task.hierarchies, scene.task.requirements, np.random.default_rng(0),
+            sensitive_values=scene.task.sensitive_values,
+        )  # fmt: skip
         if not _publishes(method, task, reading.group_of_person):
             continue
         kept += 1

@@ -9,6 +9,11 @@ one fact at a time, which is a lower bound of the greatest.
 
 Without any link, an attacker with as many facts has the whole table as one group.
 
+Where some values are not sensitive, one more attacker knows that the target has none of these. The
+belief in s is then its share of the rows with a sensitive value, which ``ruled_out: harmless``
+bounds; such a guarantee on the only sensitive attribute also bounds what i facts leave, since those
+about values that are not sensitive take no row away that it counts.
+
 What is left of a group of persons once an attacker rules values out for the target.
 
 A fact is "the target has no row with value o of attribute a". The members without o are left, and
@@ -39,14 +44,18 @@ from discreet.attacks.beliefs import (
     Beliefs,
     PersonView,
     TrueValues,
+    beliefs_in,
     finding_on_values,
     on_lines_of,
     person_bounds,
+    requirements_about,
     ungrouped,
     value_bounds,
+    weighted_beliefs,
 )
 from discreet.attacks.class_attacks import IN_TABLE
 from discreet.releases.adversary_view import AdversaryView
+from discreet.requirements.diversity import Diversity
 from discreet.statements import Statement
 from discreet.table.classes import group_codes
 from discreet.table.counts import order_by_class
@@ -92,9 +101,14 @@ class NonMembership(Attack):
                 for name in names
             ]
             for number, attribute in enumerate(names):
+                among = _bound_among_sensitive(scene, reading, attribute)
                 for bits in range(1, self.bits + 1):
                     bound = _bound_after_facts(limits[number], max(limits), bits)
+                    if len(names) == 1:
+                        bound = min(bound, _bound_after_facts(among, among, bits))
                     yield self._one(scene, reading, attribute, bits, bound)
+                if scene.is_sensitive(attribute) is not None:
+                    yield self._harmless_ruled_out(scene, reading, attribute, among)
 
     def run_on_persons(self, scene: Scene, view: PersonView) -> Iterator[Finding]:
         limits = {
@@ -135,6 +149,41 @@ class NonMembership(Attack):
             method=None if exact else GREEDY,
             details={"bits": bits},
         )  # fmt: skip
+
+    def _harmless_ruled_out(
+        self, scene: Scene, reading: AdversaryView, attribute: str, bound: float
+    ) -> Finding:
+        """What is believed of a target who has none of the values that are not sensitive."""
+        beliefs = _beliefs_among_sensitive(scene, reading, attribute)
+        without = _beliefs_among_sensitive(scene, ungrouped(reading), attribute)
+        return self.finding(
+            scene, reading, attribute, beliefs, on_lines_of(beliefs, without),
+            np.full(len(beliefs.belief), bound),
+            knowledge=Statement("knows.no-harmless-value", first=IN_TABLE),
+            details={"ruled_out": "harmless"},
+        )  # fmt: skip
+
+
+def _beliefs_among_sensitive(scene: Scene, reading: AdversaryView, attribute: str) -> Beliefs:
+    """The belief in each target's sensitive value where the other values are ruled out."""
+    column, truth = reading.sensitive[attribute], reading.truth[attribute]
+    beliefs = beliefs_in(reading, attribute)
+    told = scene.discloses(attribute, column.codes).astype(np.int32)
+    of_target = scene.discloses(attribute, truth).astype(np.int32)
+    share = on_lines_of(beliefs, weighted_beliefs(reading, told, of_target, 2))
+    left = np.where(share > 0, share, 1.0)
+    return replace(beliefs, belief=np.minimum(beliefs.belief / left, 1.0))
+
+
+def _bound_among_sensitive(scene: Scene, reading: AdversaryView, attribute: str) -> float:
+    """The greatest share of a value among the rows with a sensitive one; infinite for no bound."""
+    domain, share = scene.domains[attribute], reading.share(attribute)
+    limits = [
+        float(requirement.on_all_values.share_bound(share, domain).max(initial=0.0))
+        for requirement in requirements_about(scene.requirements, attribute)
+        if isinstance(requirement, Diversity) and requirement.counts_sensitive_rows
+    ]
+    return min(limits, default=np.inf)
 
 
 def _facts(bits: int, first: Statement, form: str = "") -> Statement:

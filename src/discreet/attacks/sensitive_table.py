@@ -172,11 +172,13 @@ class LinkThroughSensitiveTable(Attack):
         reason = super().inapplicable(scene)
         if reason is None and len(scene.tables[SENSITIVE].sensitive) < 2:
             return Statement("inapplicable.one-attribute")
+        if reason is None and not self.expected(scene):
+            return Statement("inapplicable.one-secret")
         return reason
 
     def expected(self, scene: Scene) -> int:
-        attributes = len(scene.tables[SENSITIVE].sensitive)
-        return 3 * attributes * (attributes - 1)
+        names = [column.name for column in scene.tables[SENSITIVE].sensitive]
+        return 3 * sum(len(scene.task.other_secrets(name, names)) for name in names)
 
     def run(self, scene: Scene) -> Iterator[Finding]:
         names, sets, signatures = _opened(scene)
@@ -187,7 +189,7 @@ class LinkThroughSensitiveTable(Attack):
             if rows is None:
                 self.omit(scene, f"reader 'row' who knows '{known_name}'", _more_than(EDGES))
             for target, name in enumerate(names):
-                if target == known:
+                if known_name not in scene.task.other_secrets(name, names):
                     continue
                 seed = int(scene.rng.integers(2**32))
                 readers = {}

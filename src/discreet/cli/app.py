@@ -25,6 +25,7 @@ from discreet.cli import (
     ledger,
     machine,
     publishing,
+    repairing,
     table_checks,
 )
 
@@ -40,12 +41,37 @@ def added_commands() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group="discreet.commands")}
 
 
+# The commands in the order of their use; those of other packages follow under "More".
+GROUPS = {
+    "Check": ("check", "profile", "attack", "measure"),
+    "Publish": ("init", "compare", "publish", "apply", "studio"),
+    "Verify": ("audit", "ledger", "keys", "evidence"),
+    "Describe": ("export", "codebook", "hierarchy", "schema"),
+    "Try": ("demo", "warm-up"),
+}
+
+
 class Commands(TyperGroup):
     """The commands of the core, which are found without searching packages, and those added."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names in the order of the help."""
         return [*super().list_commands(ctx), *sorted(added_commands())]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands in groups, each with its whole description."""
+        names = self.list_commands(ctx)
+        grouped = {name for group in GROUPS.values() for name in group}
+        groups = {**GROUPS, "More": tuple(name for name in names if name not in grouped)}
+        for title, members in groups.items():
+            lines = [
+                (name, self.get_command(ctx, name).get_short_help_str(limit=200))
+                for name in members
+                if name in names
+            ]
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command; None for an unknown name."""
@@ -99,6 +125,7 @@ app.command("audit")(checking.audit)
 app.command("measure")(checking.measure)
 app.command("attack")(attacking.attack)
 app.command("compare")(comparing.compare)
+app.command("repair")(repairing.repair)
 app.command("export")(exporting.export)
 app.command("codebook")(exporting.codebook)
 app.command("schema")(beginning.schema)

@@ -68,7 +68,7 @@ def compare(
                 queries=queries,
                 ceiling=ceiling,
                 seed=seed,
-                budget=_seconds(budget),
+                budget=seconds_of(budget),
                 progress=progress,
             )
         if output is not None:
@@ -87,7 +87,7 @@ def compare(
             raise typer.Exit(1 if any(point.infeasible for point in found.points) else 2)
 
 
-def _seconds(written: str) -> float:
+def seconds_of(written: str) -> float:
     """Parse ``90s``, ``5m`` or ``1h`` into seconds."""
     from discreet.errors import InputError
 

@@ -117,6 +117,7 @@ def publish(
     """
     with guarded(as_json=json, debug=debug):
         reuse_memory()  # before NumPy starts threads
+        from discreet.errors import InfeasibleError
         from discreet.io.atomic import require_free
         from discreet.io.signatures import SigningKey
         from discreet.job.model import Job
@@ -147,24 +148,29 @@ def publish(
                 from discreet.pipeline.engine import engine_named
 
                 chosen = stack.enter_context(engine_named(engine).opened(place, master))
-            release = publish_folder(
-                None,
-                loaded,
-                place,
-                engine=chosen,
-                format=format.value if format else loaded.output.format,
-                seed=seed,
-                force=force,
-                report=not no_report,
-                progress=progress,
-                sign=key,
-                attack=None if no_attack else attack,
-                accept_risk=accept_risk,
-            )
-        _say(release, place, json=json, verbose=verbose)
+            try:
+                release = publish_folder(
+                    None,
+                    loaded,
+                    place,
+                    engine=chosen,
+                    format=format.value if format else loaded.output.format,
+                    seed=seed,
+                    force=force,
+                    report=not no_report,
+                    progress=progress,
+                    sign=key,
+                    attack=None if no_attack else attack,
+                    accept_risk=accept_risk,
+                    job_file=job,
+                )
+            except InfeasibleError as error:
+                remedy = f"Find changes of the job: discreet repair {job}"
+                raise InfeasibleError(f"{error}\n{remedy}", error.failures) from error
+        _say(release, place, job, json=json, verbose=verbose)
 
 
-def _say(release: Release, place: Path, *, json: bool, verbose: bool) -> None:
+def _say(release: Release, place: Path, job: Path, *, json: bool, verbose: bool) -> None:
     """Print what was published; in JSON, ``private`` has what only the publisher may know."""
     manifest, private = release.manifest, release.private
     if json:
@@ -178,11 +184,15 @@ def _say(release: Release, place: Path, *, json: bool, verbose: bool) -> None:
         explanation = explain(manifest)
         say_json({"release": str(place), **data, "explanation": explanation, "private": figures})
         return
+    from discreet.report.risk_verdict import READY
     from discreet.report.terminal import published_details, published_lines
 
-    say_lines(published_lines(manifest, private, place, release.verdict()))
+    verdict = release.verdict()
+    say_lines(published_lines(manifest, private, place, verdict))
     if verbose:
         say_lines(published_details(manifest, private))
+    if verdict.word != READY:
+        say_lines([f"Find changes of the job for a better verdict: discreet repair {job}"])
 
 
 def demo(

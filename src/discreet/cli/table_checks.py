@@ -59,6 +59,14 @@ def check(
         list[str] | None,
         typer.Option("--distance", help="For t-closeness: COLUMN=equal or COLUMN=ordered."),
     ] = None,
+    sensitive_values: Annotated[
+        list[str] | None,
+        typer.Option("--sensitive-values", help="Values that are sensitive: COLUMN=a,b."),
+    ] = None,
+    harmless_values: Annotated[
+        list[str] | None,
+        typer.Option("--harmless-values", help="Values that may be disclosed: COLUMN=none."),
+    ] = None,
     missing: Annotated[
         list[str] | None, typer.Option("--missing", help="Token that means a missing value.")
     ] = None,
@@ -94,6 +102,8 @@ def check(
                 t=t,
                 requirements=[_parsed(one) for one in require or ()],
                 distance=dict(_pair(one) for one in distance or ()),
+                sensitive_values=_values(sensitive_values, _names(sensitive)),
+                harmless_values=_values(harmless_values, _names(sensitive)),
                 missing=missing or (),
                 source=source_options(source),
                 table=table,
@@ -124,6 +134,20 @@ def _names(given: Columns) -> list[str]:
 def _pair(given: str) -> tuple[str, str]:
     name, _, word = given.rpartition("=")
     return name, word
+
+
+def _values(given: list[str] | None, sensitive: list[str]) -> dict[str, list[str | None]]:
+    """The values of ``COLUMN=a,b`` by column; an empty one is a missing value.
+
+    A column or a value may contain ``=``: the longest name of a sensitive column decides.
+    """
+    found: dict[str, list[str | None]] = {}
+    for option in given or ():
+        named = [name for name in sensitive if option.startswith(f"{name}=")]
+        name = max(named, key=len, default=option.partition("=")[0])
+        cells = next(csv.reader([option[len(name) + 1 :]], skipinitialspace=True), [""])
+        found.setdefault(name, []).extend(cell or None for cell in cells)
+    return found
 
 
 def _parsed(given: str) -> Any:

@@ -252,6 +252,15 @@ class CellReader:
         return {value: code for code, value in enumerate(self.original.text.to_list())}
 
     @cached_property
+    def _recoded(self) -> frozenset[str]:
+        """The values that are notation: cells of a column whose rare values were recoded."""
+        if self.original.lost is None:
+            return frozenset()
+        return frozenset(
+            value for value in self.code_of_value if value and looks_like_notation(value)
+        )
+
+    @cached_property
     def known_numbers(self) -> NDArray[np.float64]:
         """The numbers of the original, ascending, without that of a missing value."""
         numbers = self.original.numbers
@@ -263,6 +272,8 @@ class CellReader:
 
     def runs(self, cell: str | None) -> list[Run]:
         """The runs of codes that a cell covers; none if it can't be read."""
+        if cell in self._recoded:
+            return self._exact(cell)
         if cell == SUPPRESSED:
             return [(0, self.original.cardinality)]
         nodes = self.nodes(cell)
@@ -326,9 +337,10 @@ class CellReader:
 
     def _without_labels(self, cells: pl.Series, place: pl.Series) -> pl.Series:
         """Return the places of cells that are no label of the hierarchy."""
-        if not self._nodes_of_label:
+        known = self._nodes_of_label.keys() | self._recoded
+        if not known:
             return place
-        labels = [cell in self._nodes_of_label for cell in cells.gather(place).to_list()]
+        labels = [cell in known for cell in cells.gather(place).to_list()]
         return place.filter(~pl.Series(labels, dtype=pl.Boolean))
 
     def _codes(self, values: pl.Series) -> NDArray[np.int64]:

@@ -343,7 +343,17 @@ class Tree(HierarchySpec):
 
 
 StandardName = Literal[
-    "icd-10", "atc", "iso-3166", "nuts", "postcode", "isco-08", "nace", "age", "date", "number"
+    "icd-10",
+    "icd-9",
+    "atc",
+    "iso-3166",
+    "nuts",
+    "postcode",
+    "isco-08",
+    "nace",
+    "age",
+    "date",
+    "number",
 ]
 
 

@@ -35,8 +35,8 @@ from discreet.job.person import Person, person_problems
 from discreet.job.sign_off import SignOff
 from discreet.job.yaml_lines import Places, load_yaml
 from discreet.ledger.settings import LedgerSettings
-from discreet.methods.base import Method
-from discreet.methods.registry import METHODS, AnyMethod
+from discreet.methods.base import Ability, Method
+from discreet.methods.registry import METHODS, AnyMethod, unmet
 from discreet.regular_files import path_of, read_text
 from discreet.requirements.attackers.attacker import Attacker
 from discreet.requirements.base import AttributeRequirement, Requirement
@@ -71,6 +71,13 @@ class Job(Part):
         "of standard attackers. Or a mapping that declares what attackers know: by name a list of "
         "quasi-identifiers, or {any: 3, of: [a, b, …]}. Requirements then hold for each of them, "
         "not for one who knows everything.",
+    )
+    secrets: tuple[tuple[str, ...], ...] = Field(
+        default=(),
+        description="Sensitive columns that reveal each other, such as a score and its grade: a "
+        "list for each secret, its finest column first. Guarantees without `attribute` are asked "
+        "of the finest column, and an attacker who knows a column of a secret is no insider about "
+        "the others.",
     )
     population: str | None = Field(
         default=None,
@@ -128,6 +135,7 @@ class Job(Part):
             | str
             | Sequence[str]
             | Mapping[str, Attacker | Mapping[str, Any] | Sequence[str]] = ...,
+            secrets: Sequence[Sequence[str]] = ...,
             population: str | None = ...,
             population_size: int | None = ...,
             person: Person | Mapping[str, Any] | str | None = ...,
@@ -278,14 +286,15 @@ class Job(Part):
                 if name not in known and not (role is Role.SENSITIVE and self._may_be_bit(name))
             ]
             levelled = isinstance(requirement, LevelledRequirement) and requirement.level
-            if levelled and not self.method.judges_counts:
-                problems.append(
-                    f"{place} at a level is met by full-domain, mondrian, local-recoding and "
-                    f"codip, not by {self.method.name}. Use one of these, or remove 'level'."
-                )
+            if levelled:
+                problems += unmet(f"{place} at a level", Ability.COUNTS, self.method)
+            if not requirement.stricter_on_all_values:
+                demand = f"{place} with 'ruled_out: harmless'"
+                problems += unmet(demand, Ability.COUNTS, self.method)
             if role is Role.QUASI_SENSITIVE and not requirement.judged_on_items:
                 problems += self._unlinked(place, requirement.named or tuple(known))
         problems += self._claimed_twice()
+        problems += self._unfit_secrets()
         for role in (Role.WEIGHT, Role.HOUSEHOLD):
             named = self.with_role(role)
             if len(named) > 1:
@@ -293,7 +302,7 @@ class Job(Part):
                     f"attributes.{named[1]}: '{named[0]}' is the job's {role} already. Give one of "
                     "the two the role 'insensitive' or 'drop'."
                 )
-        if self.method.removes_terms and not any(
+        if Ability.TERMS in self.method.abilities and not any(
             isinstance(requirement, LinkRequirement) for requirement in self.requirements
         ):
             problems.append(
@@ -322,6 +331,31 @@ class Job(Part):
             ]
         return problems
 
+    def _unfit_secrets(self) -> list[str]:
+        """Return where a secret names other columns than sensitive ones, or one twice."""
+        known = self.with_role(Role.SENSITIVE)
+        named = [name for secret in self.secrets for name in secret]
+        problems = [
+            f"secrets[{number}]: a secret has two columns or more. Add one, or remove the list."
+            for number, secret in enumerate(self.secrets)
+            if len(set(secret)) < 2
+        ]
+        problems += [
+            f"secrets: '{name}' is not a sensitive attribute. {nearest(name, known)}"
+            for name in dict.fromkeys(named)
+            if name not in known
+        ]
+        problems += [
+            f"secrets: '{name}' is multi-valued. Leave it out."
+            for name in dict.fromkeys(named)
+            if name in known and self.attributes[name].multi_valued is not None
+        ]
+        return problems + [
+            f"secrets: '{name}' is named twice. Name each column once."
+            for name in dict.fromkeys(named)
+            if named.count(name) > 1
+        ]
+
     def _unfit_for_attackers(self, place: str, requirement: Requirement) -> list[str]:
         """Return why a requirement cannot hold for attackers who know some columns."""
         own = requirement.attackers or {}
@@ -334,15 +368,10 @@ class Job(Part):
             return problems
         named = f"{place}: {requirement.name}"
         if requirement.judged_on_items:
-            if not self.method.judges_items:
-                able = ", ".join(one.name for one in METHODS.built_in.values() if one.judges_items)
-                problems.append(f"{named} is met by {able}, not by {self.method.name}. Use that.")
-        elif not self.method.judges_attackers:
-            able = ", ".join(one.name for one in METHODS.built_in.values() if one.judges_attackers)
-            problems.append(
-                f"{named} for attackers who know some columns is met by {able}, not by "
-                f"{self.method.name}. Use one of these."
-            )
+            problems += unmet(named, Ability.ITEMS, self.method)
+        else:
+            demand = f"{named} for attackers who know some columns"
+            problems += unmet(demand, Ability.ATTACKERS, self.method)
         knowing = requirement.for_attackers(self.attackers.declared).attackers or {}
         if requirement.needs_refined_counts and any(one.knows for one in knowing.values()):
             problems.append(
@@ -433,12 +462,7 @@ class Job(Part):
             for name in names
             if name in self.attributes and self.attributes[name].knowledge is None
         ]
-        if not self.method.judges_links:
-            problems.append(
-                f"{place} is not judged by the method {self.method.name}. Use quasi-sensitive, "
-                "which removes terms, or mondrian, which forms larger classes."
-            )
-        return problems
+        return problems + unmet(place, Ability.LINKS, self.method)
 
 
 def _problems(error: ValidationError, places: Places) -> list[str]:

@@ -57,6 +57,7 @@ CollapseName = Literal[
 ROLES = tuple(role for role in Role if role is not Role.STRUCTURE)
 
 
+MASKED_AT_MOST = 0.05  # of the cells of an attribute with 'rare'
 UNCHANGED = "unchanged"  # the same role as 'insensitive'
 
 
@@ -132,6 +133,24 @@ class Attribute(Part):
     non_sensitive_values: Values | None = Field(
         default=None, description="The values of a sensitive attribute that are not sensitive."
     )
+    rare: Literal["auto", "lift", "mask", "suppress"] | None = Field(
+        default=None,
+        description="What becomes of values of a sensitive attribute that fewer than l persons "
+        "have, before the method runs: lifted along the hierarchy, masked as '*', their rows "
+        "suppressed, or what loses least. By default they stay.",
+    )
+    masked_at_most: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="With 'rare': the share of the attribute's cells that may be masked or "
+        "suppressed; 0.05 unless given.",
+    )
+    rare_rows: bool = Field(
+        default=False,
+        description="With 'rare': also suppress rows whose sensitive cells fewer than l persons "
+        "share together. Values are lifted further until 'masked_at_most' bounds these rows.",
+    )
     knowledge: KnowledgeSource | None = Field(
         default=None,
         description="Of a quasi-sensitive attribute: the table that links its terms to labels.",
@@ -183,6 +202,9 @@ class Attribute(Part):
             min_support: int | None = ...,
             sensitive_values: Collection[str | float | None] | None = ...,
             non_sensitive_values: Collection[str | float | None] | None = ...,
+            rare: Literal["auto", "lift", "mask", "suppress"] | None = ...,
+            masked_at_most: float | None = ...,
+            rare_rows: bool = ...,
             knowledge: KnowledgeSource | Mapping[str, Any] | None = ...,
             collapse: CollapseRule | CollapseName | None = ...,
             round: float | None = ...,
@@ -262,6 +284,7 @@ class Attribute(Part):
             )
         self._sets_fit()
         self._sensitive_values_fit()
+        self._rare_fits()
         return self
 
     def _sets_fit(self) -> None:
@@ -319,6 +342,37 @@ class Attribute(Part):
                 "sensitive_values_both",
                 "give either 'sensitive_values' or 'non_sensitive_values', not both.",
             )
+
+    def _rare_fits(self) -> None:
+        """Check that rare values are those of a sensitive attribute with single values."""
+        if self.rare is None:
+            if self.masked_at_most is not None or self.rare_rows:
+                raise PydanticCustomError(
+                    "masked_at_most",
+                    "'masked_at_most' and 'rare_rows' are for 'rare'. Add 'rare: auto'.",
+                )
+            return
+        if self.role is not Role.SENSITIVE:
+            raise PydanticCustomError(
+                "rare_role",
+                "'rare' is for sensitive attributes, not for role '{role}'. Remove it.",
+                {"role": str(self.role)},
+            )
+        if self.multi_valued is not None or self.columns is not None:
+            raise PydanticCustomError(
+                "rare_sets",
+                "'rare' is for single values. Rare members of a set share one bit by "
+                "'min_support'.",
+            )
+        if self.rare == "lift" and self.hierarchy is None:
+            raise PydanticCustomError(
+                "rare_lift", "'rare: lift' needs a hierarchy. Add one, or use 'rare: mask'."
+            )
+
+    @property
+    def masked_limit(self) -> float:
+        """The share of cells of which rare values may be masked or suppressed."""
+        return MASKED_AT_MOST if self.masked_at_most is None else self.masked_at_most
 
 
 class Output(Part):

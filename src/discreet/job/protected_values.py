@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from discreet.errors import InfeasibleError
 from discreet.job.model import Job
+from discreet.methods.base import Ability
 from discreet.releases.manifest import Manifest
 
 
@@ -31,7 +32,7 @@ def advising_to_spare(job: Job) -> Iterator[None]:
         yield
     except InfeasibleError as error:
         names = _declared(job)
-        if not names or job.method.judges_counts:
+        if not names or Ability.SENSITIVE_VALUES in job.method.abilities:
             raise
         listed = ", ".join(f"'{name}'" for name in names)
         raise InfeasibleError(

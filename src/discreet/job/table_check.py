@@ -8,7 +8,7 @@ alike.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -25,6 +25,7 @@ from discreet.releases.group_summary import SizeBand, size_bands
 from discreet.requirements.attackers.judging import judge_key_sets
 from discreet.requirements.base import Requirement, Verdict
 from discreet.requirements.closeness import TCloseness
+from discreet.requirements.covered_values import of_sensitive_values
 from discreet.requirements.delta_presence import DeltaPresence
 from discreet.requirements.diversity import (
     DistinctLDiversity,
@@ -56,6 +57,7 @@ MODELS: tuple[Requirement, ...] = (
     MultiAttributeLDiversity(l=1),
 )
 MASKED = "*"
+_UNREACHED = 2**62  # an l that no class has
 
 
 @dataclass(frozen=True)
@@ -303,20 +305,38 @@ def _measured(task: Task, persons: Persons | None) -> Iterator[tuple[str, Mappin
     sensitive, domains, classes = task.table.sensitive, task.domains, task.table.classes
     counts = None if persons is not None else count_classes(classes, sensitive, refined=True)
     for model in MODELS if sensitive else MODELS[:1]:
-        if persons is not None:
-            if model.person_basis is None:
-                continue
-            counts = counts_on_persons(model, classes, persons, sensitive)
-        if counts is None or (model.needs_refined_counts and len(sensitive) < 2):
+        if persons is not None and model.person_basis is None:
             continue
-        worst = np.max if model.figure[1] else np.min
-        yield (
-            model.name,
-            {
-                name: float(worst(model.figures(counts, domains, name)))
-                for name in model.attributes(counts)
-            },
-        )
+        if model.needs_refined_counts and len(sensitive) < 2:
+            continue
+        figures: dict[str, float] = {}
+        for one in _of_sensitive_values(model, task, of_persons=persons is not None):
+            if persons is not None:
+                counts = counts_on_persons(one, classes, persons, sensitive)
+            assert counts is not None
+            worst = np.max if one.figure[1] else np.min
+            for name in one.attributes(counts):
+                figure = float(worst(one.figures(counts, domains, name)))
+                if not one.spared_values or figure < _UNREACHED:
+                    figures[name] = figure
+        yield model.name, figures
+
+
+def _of_sensitive_values(
+    model: Requirement, task: Task, *, of_persons: bool
+) -> Sequence[Requirement]:
+    """The model of sensitive values alone.
+
+    A class without one has the figure that is asked for, so that asking for more than any class
+    reaches leaves it out.
+    """
+    if all(mark.all() for mark in task.sensitive_values.values()):
+        return [model]
+    if isinstance(model, DistinctLDiversity | EntropyLDiversity | PDiversity):
+        model = model.model_copy(update={"l": _UNREACHED})
+    elif isinstance(model, MultiAttributeLDiversity):
+        model = MultiAttributeLDiversity(l=_UNREACHED)
+    return of_sensitive_values([model], task.table, task.sensitive_values, of_persons=of_persons)
 
 
 def _remarks(task: Task, persons: Persons | None) -> Iterator[str]:

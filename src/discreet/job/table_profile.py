@@ -35,7 +35,7 @@ from discreet.knowledge.links import Links
 from discreet.knowledge.population_figures import PopulationFigures
 from discreet.knowledge.terms import terms_of
 from discreet.requirements.base import Domain
-from discreet.requirements.closeness import earth_movers_distance
+from discreet.requirements.closeness import TCloseness, distance_from_table
 from discreet.requirements.feasibility import (
     entropy_ell,
     least_suppressed,
@@ -49,7 +49,8 @@ from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import count_values
 from discreet.table.persons import PersonCounts, Persons, persons_of, unique_persons
 from discreet.table.roles import Distance, Role
-from discreet.typing import Codes
+from discreet.table.secrets import Secret, find_secrets
+from discreet.typing import Bools, Codes
 
 ALL_SUBSETS = 8  # quasi-identifiers of which every subset is measured
 SUBSET_LIMIT = 1000  # subsets beyond that
@@ -88,11 +89,12 @@ class SensitiveProfile:
 
     name: str
     values: int  # also the largest feasible distinct ℓ; a missing value is one
-    largest_share: float  # of the most frequent value
+    largest_share: float  # of the most frequent sensitive value
     l_per: int  # ⌊n / n1⌋, the largest ℓ for which every belief can be kept at 1/ℓ
     entropy_l: float  # exp H, the largest feasible entropy ℓ
     least_suppressed: Mapping[int, float]  # ℓ: the share of rows that p-diversity must suppress
     raw_t: float | None  # of the worst class of the raw quasi-identifiers; one class has 0
+    harmless_values: int = 0  # values that the job lets be disclosed: they limit nothing
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,7 @@ class Profile(Result):
     primary: str | None  # the suggested primary attribute: the largest l_per
     associations: tuple[Association, ...]
     proposals: Mapping[str, Proposal] | None  # where roles were not known
+    secrets: tuple[Secret, ...] = ()  # sensitive columns that reveal each other
     links: tuple[LinkProfile, ...] = ()  # of quasi-sensitive attributes with a knowledge table
     repeated: tuple[str, ...] = ()  # identifiers that several rows share, with their counts
     counts_rows: bool = False  # whether the job states 'unit: rows'
@@ -198,8 +201,11 @@ def profile_table(
     unique: float | None = None,
     further: Sequence[Column] = (),
     population: PopulationFigures | None = None,
+    sensitive_values: Mapping[str, Bools] | None = None,
 ) -> Profile:
     """Profile a table by its columns' roles; ``further`` columns only by themselves.
+
+    ``sensitive_values`` has, by attribute, which values are sensitive where not all are.
 
     ``persons`` have one row each, unless ``unique`` is the share of them that some row tells apart.
 
@@ -226,7 +232,11 @@ def profile_table(
     others = [column for column in quasi_identifiers if column not in sensitive]
     classes = classes_of(others, table.entries, table.weights)
     risks = _subset_risks(quasi_identifiers, table)
-    found = tuple(sensitive_profile(c, classes, (hierarchies or {}).get(c.name)) for c in sensitive)
+    marks = sensitive_values or {}
+    found = tuple(
+        sensitive_profile(c, classes, (hierarchies or {}).get(c.name), marks.get(c.name))
+        for c in sensitive
+    )
     names = tuple(column.name for column in quasi_identifiers)
     return Profile(
         rows=table.rows,
@@ -236,10 +246,11 @@ def profile_table(
         subsets=tuple(sorted(risks, key=lambda r: (len(r.columns), -r.average_risk, r.columns))),
         subset_sizes=_subset_sizes(len(names)),
         sensitive=found,
-        least_suppressed=_least_suppressed(sensitive, table.rows) if sensitive else {},
+        least_suppressed=_least_suppressed(sensitive, table.rows, marks) if sensitive else {},
         primary=max(found, key=lambda s: s.l_per).name if found else None,
         associations=tuple(_association(a, b) for a, b in combinations(sensitive, 2)),
         proposals=proposals,
+        secrets=tuple(find_secrets(sensitive)),
         links=tuple(_linked(table[name], found) for name, found in (links or {}).items()),
         repeated=tuple(repeated),
         counts_rows=counts_rows,
@@ -385,32 +396,45 @@ def _risk(combined: _Combinations, columns: Sequence[Column], rows: int) -> Subs
 
 
 def sensitive_profile(
-    column: Column, classes: Classes, hierarchy: Hierarchy | None
+    column: Column,
+    classes: Classes,
+    hierarchy: Hierarchy | None,
+    sensitive: Bools | None = None,  # (values,) None where all are
 ) -> SensitiveProfile:
     """Bound what can be guaranteed about a sensitive attribute, by the counts of its values."""
     rows = int(column.counts.sum())
+    marks = {} if sensitive is None else {column.name: sensitive}
+    told = column.counts if sensitive is None else column.counts[sensitive]
     return SensitiveProfile(
         name=column.name,
         values=int((column.counts > 0).sum()),
-        largest_share=int(column.counts.max(initial=0)) / max(rows, 1),
-        l_per=permissible_ell(column.counts),
-        entropy_l=entropy_ell(column.counts),
-        least_suppressed=_least_suppressed([column], rows),
-        raw_t=_raw_t(column, classes, hierarchy),
+        largest_share=int(told.max(initial=0)) / max(rows, 1),
+        l_per=permissible_ell(column.counts, sensitive),
+        entropy_l=entropy_ell(column.counts, sensitive),
+        least_suppressed=_least_suppressed([column], rows, marks),
+        raw_t=_raw_t(column, classes, hierarchy, sensitive),
+        harmless_values=0 if sensitive is None else int((~sensitive).sum()),
     )
 
 
-def _raw_t(column: Column, classes: Classes, hierarchy: Hierarchy | None) -> float | None:
+def _raw_t(
+    column: Column, classes: Classes, hierarchy: Hierarchy | None, sensitive: Bools | None
+) -> float | None:
     if not classes.count or (column.distance is Distance.HIERARCHICAL and hierarchy is None):
         return None
     counts = count_values(classes, column)
     domain = Domain.of(column, hierarchy)
-    return float(earth_movers_distance(counts, classes.size, counts.total, domain).max())
+    spared = () if sensitive is None else np.array(domain.values, object)[~sensitive]
+    closeness = TCloseness(t=0, non_sensitive=tuple(spared))
+    return float(distance_from_table(closeness, counts, classes.size, domain).max())
 
 
-def _least_suppressed(columns: Sequence[Column], rows: int) -> dict[int, float]:
+def _least_suppressed(
+    columns: Sequence[Column], rows: int, sensitive_values: Mapping[str, Bools]
+) -> dict[int, float]:
     counts = [column.counts for column in columns]
-    return {ell: least_suppressed(counts, ell) / max(rows, 1) for ell in ELLS}
+    marks = [sensitive_values.get(column.name) for column in columns]
+    return {ell: least_suppressed(counts, ell, marks) / max(rows, 1) for ell in ELLS}
 
 
 def _association(first: Column, second: Column) -> Association:

@@ -7,7 +7,7 @@ of the outcomes below; ``discreet.releases`` turns each kind into published tabl
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -31,6 +31,7 @@ from discreet.table.counts import ClassCounts, count_classes, summed_weights
 from discreet.table.entropy import secret_generator
 from discreet.table.past_releases import History
 from discreet.table.persons import Keeping, OneRowEach, Persons
+from discreet.table.rare_values import RareTreatment
 from discreet.table.roles import Unit
 from discreet.typing import Codes
 
@@ -68,7 +69,9 @@ class Task:
     persons: OneRowEach | None = None  # where the job names persons, each with one row
     kept: Persons | None = None  # where all rows of persons are published: the person of each
     keeping: Keeping = field(default_factory=Keeping)  # how these rows are published
+    rare: RareTreatment | None = None  # what became of rare values, where the job treats them
     repeated: tuple[str, ...] = ()  # in a sentence each: identifiers whose values repeat
+    secrets: tuple[tuple[str, ...], ...] = ()  # sensitive attributes, the finest of each first
     # of orders and group numbers, never of a method
     orders: np.random.Generator = field(default_factory=secret_generator)
 
@@ -83,6 +86,16 @@ class Task:
             requirements=requirements_within(self.requirements, columns, gone),
             bitmaps={name: bitmap.without(gone) for name, bitmap in self.bitmaps.items()},
         )
+
+    @property
+    def dependents(self) -> set[str]:
+        """The sensitive attributes that go with a finer one of the same secret."""
+        return {name for secret in self.secrets for name in secret[1:]}
+
+    def other_secrets(self, attribute: str, names: Iterable[str]) -> list[str]:
+        """Return those of some sensitive attributes that are not of an attribute's own secret."""
+        own = next((secret for secret in self.secrets if attribute in secret), (attribute,))
+        return [name for name in names if name not in own]
 
     @property
     def domains(self) -> Domains:
@@ -239,6 +252,21 @@ class Spread(StrEnum):
     SHARDS = "shards"  # on parts that hold an even share of each value of one attribute
 
 
+class Ability(StrEnum):
+    """What a method takes into account beyond the sizes and values of its groups of rows."""
+
+    COUNTS = "counts"  # groups are judged by counts alone, also by those of kinds of values
+    SENSITIVE_VALUES = "sensitive-values"  # protects the values that a job names, not all
+    ATTACKERS = "attackers"  # who know some quasi-identifiers, not all
+    ITEMS = "items"  # of sets
+    LINKS = "links"  # the labels that quasi-sensitive terms link to
+    TERMS = "terms"  # removes terms, and needs a requirement on their labels
+    POPULATION = "population"  # the population of every group
+    PRESENCE = "presence"  # whether a member of the population is in the table
+    POPULATION_CELLS = "population-cells"  # cells span the population's values, numbered as there
+    PERSONS = "persons"  # its run reads the persons of a task; others group one row for each person
+
+
 ADDED_FACTS = {
     "partitions", "groups", "suppressed_rows", "steps", "noise_values", "noise_by_attribute",
     "merged_groups", "failing_groups", "optimal_groups", "unsolved_groups", "suppressed_terms",
@@ -262,21 +290,7 @@ class Method(Named):
     entry: ClassVar[type[MethodEntry]] = MethodEntry  # what a manifest says of it
     # How it runs on parts of a table; None where it needs the table whole.
     spread: ClassVar[Spread | None] = None
-    # Whether its run reads the persons of a task; others group one row for each person.
-    reads_persons: ClassVar[bool] = False
-    # Whether it meets requirements on the labels that quasi-sensitive terms link to; whether by
-    # removing terms, so that it needs such a requirement.
-    judges_links: ClassVar[bool] = False
-    judges_population: ClassVar[bool] = False  # whether it meets bounds on population sizes
-    judges_presence: ClassVar[bool] = False  # whether it meets δ-presence
-    # Whether its cells span values of the population, so that values are numbered as there.
-    spans_population: ClassVar[bool] = False
-    removes_terms: ClassVar[bool] = False
-    # Whether groups are judged by counts alone, also by those of kinds or of sensitive values.
-    judges_counts: ClassVar[bool] = False
-    judges_items: ClassVar[bool] = False  # whether it meets requirements on the items of sets
-    # Whether it meets requirements for attackers who know some quasi-identifiers, not all.
-    judges_attackers: ClassVar[bool] = False
+    abilities: ClassVar[frozenset[Ability]] = frozenset()  # what it meets beyond plain groups
 
     @property
     def needs_hierarchies(self) -> bool:

@@ -18,7 +18,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from discreet.by_name import ByName, below, nearest
-from discreet.methods.base import Method
+from discreet.methods.base import Ability, Method
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.plugins import Registry
 
@@ -30,6 +30,7 @@ _HOMES = {
     "msa-diversity": "discreet.methods.msa_diversity.msa_diversity:MsaDiversity",
     "decomposition": "discreet.methods.decomposition.decomposition:Decomposition",
     "anatomy": "discreet.methods.decomposition.anatomy:Anatomy",
+    "unlinked": "discreet.methods.unlinked.unlinked:Unlinked",
     "codip": "discreet.methods.codip.codip:Codip",
     "quasi-sensitive": "discreet.methods.quasi_sensitive.quasi_sensitive:QuasiSensitive",
     "m-invariance": "discreet.methods.series.m_invariance.m_invariance:MInvariance",
@@ -38,6 +39,14 @@ _HOMES = {
 
 METHODS: Registry[Method] = Registry("method", "discreet.methods", Method, _HOMES)
 AnyMethod = Annotated[Method, ByName(METHODS, "method")]  # a field of a job that holds any of them
+
+
+def unmet(demand: str, ability: Ability, method: Method) -> list[str]:
+    """Return the problem of a method that cannot meet a demand, with those that can, if so."""
+    if ability in method.abilities:
+        return []
+    able = ", ".join(name for name, one in METHODS.built_in.items() if ability in one.abilities)
+    return [f"{demand} is met by {able}, not by {method.name}. Use a method that meets it."]
 
 
 def method_entry(name: str, parameters: dict[str, Any], facts: dict[str, Any]) -> MethodEntry:

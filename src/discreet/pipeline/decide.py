@@ -16,6 +16,7 @@ from discreet.pipeline.release import Proof, Release
 from discreet.releases.manifest import Manifest
 from discreet.report.risk_verdict import REFUSE
 
+JOB_FILE = "job.yaml"  # in advice, where the name of the file is not known
 LONGEST_REASON = 2000  # characters
 REFUSED = ".refused"  # in the names of private files where an earlier release keeps its own
 
@@ -42,6 +43,7 @@ def decide(
     *,
     report: bool,
     held: bool,
+    job_file: Path | str = JOB_FILE,
 ) -> str | None:
     """Raise where the verdict forbids a release; return the reason that was needed, if any.
 
@@ -61,21 +63,21 @@ def decide(
         beside = path.with_name(f"{path.name}{REFUSED}") if os.path.lexists(path) else path
         write_private_files(beside, judged, report)
         raise RiskError(
-            "\n".join([*verdict.lines(), *_next_steps(path, beside, report)]),
+            "\n".join([*verdict.lines(), *_next_steps(path, beside, report, job_file)]),
             verdict,
             beside.with_name(f"{beside.name}.private.{'html' if report else 'json'}"),
         )
     return None
 
 
-def _next_steps(path: Path, beside: Path, report: bool) -> list[str]:
+def _next_steps(path: Path, beside: Path, report: bool, job_file: Path | str) -> list[str]:
     stays = ["The earlier release there is unchanged."] if os.path.lexists(path) else []
     return [
         " ".join([f"Nothing was written to {path}.", *stays]),
         "What to do next:",
         f"  - Read the private {'report' if report else 'record'}: "
         f"{beside.with_name(beside.name)}.private.{'html' if report else 'json'}",
-        "  - Change the job: coarsen or drop columns, or ask for stronger guarantees.",
+        f"  - Find changes of the job for a better verdict: discreet repair {job_file}",
         '  - Or accept the risk: --accept-risk "reason" publishes, and records the reason.',
     ]
 

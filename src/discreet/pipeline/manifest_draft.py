@@ -22,6 +22,7 @@ from discreet.releases.manifest import (
     Manifest,
     PersonEntry,
     Promise,
+    RareEntry,
     TableEntry,
 )
 from discreet.requirements.base import PublishedValues, Requirement, requirements_within
@@ -57,6 +58,11 @@ def form_manifest(
     ``masked`` are the sensitive attributes of which some cells are published as ``*``; ``gone``
     the bits that are not published, which the task lacks too.
     """
+    if task.rare is not None and set(masked) & set(task.rare.attributes):
+        raise InputError(
+            f"{job.method.name} masks cells itself, so that '*' could stand for any value. Remove "
+            "'rare', or use another method."
+        )
     parameters = without_names(job.method.parameters(), gone)
     return Manifest(
         discreet=__version__,
@@ -65,8 +71,10 @@ def form_manifest(
         tables=tables,
         attributes={c.name: _attribute_entry(c, task, job, c.name in masked) for c in task.table},
         bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
+        secrets=[list(secret) for secret in task.secrets] or None,
         unit=task.unit,
         person=PersonEntry.of(task),
+        rare=RareEntry.of(task),
         source_rows=task.table.rows,
         published_rows=task.table.rows - suppressed,
         suppressed_rows=suppressed,

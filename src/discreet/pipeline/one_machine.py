@@ -17,7 +17,7 @@ from discreet.io.databases import writing_tables
 from discreet.io.frames import FrameKind, code_frame, frame_kind, plain_frame, to_frame
 from discreet.io.writing import OutputFormat, typed_columns, write_table
 from discreet.job.model import Job
-from discreet.methods.base import Generalized, Outcome, Progress, Task
+from discreet.methods.base import Ability, Generalized, Outcome, Progress, Task
 from discreet.methods.shared.person_groups import group_persons
 from discreet.pipeline.engine import Engine, FormedTables, Reading
 from discreet.pipeline.manifest_draft import require_members, unpublished_bits
@@ -58,7 +58,7 @@ class OneMachine(Engine[SourceRows, Outcome]):
     def run(self, job: Job, task: Task, source: SourceRows, seed: int) -> Outcome:
         task.progress(job.method.name, 0.0)
         persons = task.kept
-        if persons is not None and not job.method.reads_persons:
+        if persons is not None and Ability.PERSONS not in job.method.abilities:
             return interruptible(lambda: group_persons(job.method, task, persons))
         return interruptible(lambda: job.method.run(task))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -32,10 +32,12 @@ from discreet.job.sampling_weights import with_weights
 from discreet.job.value_spellings import spelling_problems
 from discreet.knowledge.population import Population
 from discreet.knowledge.table import Knowledge
-from discreet.methods.base import Progress, Task, no_progress
+from discreet.methods.base import Ability, Progress, Task, no_progress
+from discreet.methods.registry import unmet
 from discreet.methods.shared.judged_persons import unfit_for_persons
 from discreet.pipeline.read import SourceRows, read_source, require_columns, source_of
-from discreet.requirements.base import Requirement
+from discreet.requirements.base import AttributeRequirement, Requirement
+from discreet.requirements.covered_values import of_sensitive_values
 from discreet.requirements.delta_presence import DeltaPresence
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
@@ -80,10 +82,11 @@ def prepare_task(
 
     Only dictionaries and counts are used, so the source may be spread over many machines.
     """
-    task, problems = _form(job, source.table, rng, progress)
+    rows = source.table.rows
+    source, task, problems = _form(job, source, rng, progress)
     task = replace(task, household=source.household, population_size=job.population_size)
     if source.persons is None and source.kept is None:
-        task = _with_unit(task, source.uses)
+        task = _with_unit(task, source.uses, rows)
     else:
         keeping = Keeping() if job.person is None else job.person.keeping
         task = replace(
@@ -96,7 +99,7 @@ def prepare_task(
         population = Population(*prepare_population(job, job.folder / job.population))
         task = replace(task, population=population)
         asked = any(one.needs_population for one in task.requirements)
-        if asked and job.method.spans_population:
+        if asked and Ability.POPULATION_CELLS in job.method.abilities:
             hierarchies = {**task.hierarchies, **population.hierarchies}
             table = population.recoded(task.table)
             task = replace(task, table=table, hierarchies=hierarchies)
@@ -109,17 +112,45 @@ def prepare_task(
     return task
 
 
-def _form(
-    job: Job, table: CodedTable, rng: np.random.Generator | None, progress: Progress
-) -> tuple[Task, list[str]]:
-    """The task, and the problems found so far."""
-    _refuse_own_columns(job, table)
+class _Columns(NamedTuple):
+    """The columns of a source as a method sees them, before rare values are treated."""
+
+    table: CodedTable
+    bitmaps: Mapping[str, Bitmap]
+    marks: dict[str, NDArray[np.bool_]]
+    hierarchies: dict[str, Hierarchy]
+    problems: list[str]
+
+
+def _columns_of(job: Job, table: CodedTable) -> _Columns:
     table, bitmaps = expand_sets(job, _with_importance(job, with_weights(job, table)))
     marks, problems = sensitive_marks(job, table, bitmaps)
     problems += spelling_problems(job, table)
-    progress("hierarchies", 0.0)
     hierarchies = _build_hierarchies(job, table)
     table, hierarchies = _guard_notation(job, table, hierarchies)
+    return _Columns(table, bitmaps, marks, hierarchies, problems)
+
+
+def _form(
+    job: Job, source: SourceRows, rng: np.random.Generator | None, progress: Progress
+) -> tuple[SourceRows, Task, list[str]]:
+    """The rows that remain, the task, and the problems found so far."""
+    _refuse_own_columns(job, source.table)
+    progress("hierarchies", 0.0)
+    columns = _columns_of(job, source.table)
+    problems, rare = columns.problems, None
+    if any(attribute.rare is not None for attribute in job.attributes.values()):
+        from discreet.pipeline.rare_values import Treating
+
+        treating = Treating(job, source)
+        while treating.suppress(columns.table, columns.hierarchies):
+            columns = _columns_of(job, treating.source.table)
+        table, hierarchies, marks, rare = treating.recoded(
+            columns.table, columns.hierarchies, columns.marks
+        )
+        columns = columns._replace(table=table, hierarchies=hierarchies, marks=marks)
+        source = treating.source
+    table, bitmaps, marks, hierarchies, _ = columns
     knowledge = knowledge_of_job(job)
     bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
     requirements: list[Requirement] = [
@@ -128,7 +159,8 @@ def _form(
         .with_sizes_by("weights" if job.population is None else "table")
         for requirement in requirements_for_attackers(job, job.requirements, bits)
     ]
-    if job.method.judges_counts:
+    requirements = _of_finest(job, requirements, table)
+    if Ability.SENSITIVE_VALUES in job.method.abilities:
         keeping = job.person is not None and job.person.rows == "keep"
         requirements = of_sensitive_values(requirements, table, marks, of_persons=keeping)
     task = Task(
@@ -140,8 +172,28 @@ def _form(
         bitmaps,
         marks,
         knowledge,
+        rare=rare,
+        secrets=job.secrets,
     )
-    return task, problems
+    return source, task, problems
+
+
+def _of_finest(
+    job: Job, requirements: Sequence[Requirement], table: CodedTable
+) -> list[Requirement]:
+    """Return requirements on all sensitive attributes as those of the finest of each secret."""
+    dependents = {name for secret in job.secrets for name in secret[1:]}
+    if not dependents:
+        return list(requirements)
+    finest = tuple(column.name for column in table.sensitive if column.name not in dependents)
+    return [
+        requirement.model_copy(update={"attribute": finest})
+        if isinstance(requirement, AttributeRequirement)
+        and requirement.role is Role.SENSITIVE
+        and not requirement.named
+        else requirement
+        for requirement in requirements
+    ]
 
 
 def _with_importance(job: Job, table: CodedTable) -> CodedTable:
@@ -169,35 +221,6 @@ def requirements_for_attackers(
     return found
 
 
-def of_sensitive_values(
-    requirements: Sequence[Requirement],
-    table: CodedTable,
-    marks: Mapping[str, NDArray[np.bool_]],
-    *,
-    of_persons: bool = False,
-) -> list[Requirement]:
-    """Return requirements that do not cover values which the job declares non-sensitive.
-
-    Those that could not be judged on persons with several rows then stay as they are.
-    """
-    spared = {
-        name: [
-            text
-            for text, marked in zip(table[name].text.to_list(), mark, strict=True)
-            if not marked
-        ]
-        for name, mark in marks.items()
-        if not mark.all()
-    }
-    names = [column.name for column in table.sensitive]
-    found: list[Requirement] = []
-    for requirement in requirements:
-        split = requirement.sparing(spared, names)
-        judged = not of_persons or all(one.person_basis is not None for one in split)
-        found += split if judged else [requirement]
-    return found
-
-
 def _require_fit(task: Task, problems: Sequence[str]) -> None:
     """Raise all problems, including requirements that do not fit their domains."""
     found = [
@@ -212,10 +235,10 @@ def _require_fit(task: Task, problems: Sequence[str]) -> None:
         raise JobError(found)
 
 
-def _with_unit(task: Task, uses: Mapping[str, Uses]) -> Task:
-    """The task with its unit, from the identifiers: one row for each person, or several."""
+def _with_unit(task: Task, uses: Mapping[str, Uses], rows: int) -> Task:
+    """The task with its unit, from the identifiers of all rows: one for each person, or several."""
     repeated = tuple(found.sentence(name) for name, found in uses.items() if found.most > 1)
-    complete = any(found.values == task.table.rows for found in uses.values())
+    complete = any(found.values == rows for found in uses.values())
     unit = Unit.PERSON if complete and not repeated else Unit.ROW
     return replace(task, unit=unit, repeated=repeated)
 
@@ -229,13 +252,10 @@ def _unfit_for_persons(job: Job, task: Task) -> list[str]:
         "rows: collapse}', or another requirement."
         for name in unfit_for_persons(task.requirements)
     ]
-    if not job.method.removes_terms:
-        problems += [
-            f"requirements: {one.name} is judged on persons by quasi-sensitive alone. Use that "
-            "method, or 'person: {…, rows: collapse}'."
-            for one in task.requirements
-            if one.person_basis is PersonBasis.TERMS
-        ]
+    for one in task.requirements:
+        if one.person_basis is PersonBasis.TERMS:
+            demand = f"requirements: {one.name} on persons with several rows"
+            problems += unmet(demand, Ability.TERMS, job.method)
     unfit = job.method.unfit_for_persons(task.keeping)
     if unfit is not None:
         problems.append(f"method: {unfit}, or 'person: {{…, rows: collapse}}'.")
@@ -270,16 +290,9 @@ def _unfit_for_population(job: Job, task: Task) -> list[str]:
                 "no more persons than themselves. Multiply normalized weights by the population's "
                 "size over the number of rows."
             )
-        if isinstance(one, DeltaPresence) and not job.method.judges_presence:
-            problems.append(
-                f"method: {job.method.name} does not meet {one.name}. Use full-domain, which knows "
-                "the cells of every recoding that it tries."
-            )
-        elif not job.method.judges_population:
-            problems.append(
-                f"method: {job.method.name} does not meet {one.name}. Use full-domain or mondrian, "
-                "which count the population of every class that they try."
-            )
+        ability = Ability.PRESENCE if isinstance(one, DeltaPresence) else Ability.POPULATION
+        if unable := unmet(f"requirements: {one.name}", ability, job.method):
+            problems += unable
         elif one.needs_weights and job.method.shrinks_cells:
             problems.append(
                 f"method: cells of {job.method.name} are as narrow as the rows of a class, and "

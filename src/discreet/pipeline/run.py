@@ -22,7 +22,7 @@ from discreet.job.model import Job
 from discreet.job.protected_values import advising_to_spare, protected_alike
 from discreet.job.value_spellings import spelling_warnings
 from discreet.methods.base import Progress, no_progress
-from discreet.pipeline.decide import clear_refused, decide, require_reason
+from discreet.pipeline.decide import JOB_FILE, clear_refused, decide, require_reason
 from discreet.pipeline.engine import Engine, Reading
 from discreet.pipeline.explain import write_explanation, write_private_files
 from discreet.pipeline.manifest_draft import draft_manifest
@@ -54,6 +54,7 @@ class Saving(TypedDict, total=False):
     sign: SigningKey | str | Path | None
     attack: float | None
     accept_risk: str | None
+    job_file: Path | str
 
 
 def make_release(
@@ -119,6 +120,7 @@ def save_release(
     accept_risk: str | None = None,
     forget: bool = False,
     held: bool = False,
+    job_file: Path | str = JOB_FILE,
 ) -> Path:
     """Write a release beside its place, prove the written files, and put it in place.
 
@@ -126,6 +128,7 @@ def save_release(
     attack. ``accept_risk`` is the reason to publish a release whose verdict is *Do not publish*,
     which otherwise never appears. ``forget`` frees the memory of the tables once they are written.
     ``held`` says that the place is private, and that the release leaves it only with a reason.
+    ``job_file`` is the file of the job, for advice.
     """
     reason = require_reason(accept_risk)
     key = sign if sign is None or isinstance(sign, SigningKey) else SigningKey.load(sign)
@@ -151,7 +154,9 @@ def save_release(
             language = release.job.output.language
             write_explanation(folder, manifest, proof.audit.picture, report, key, language)
             release.review = review_release(release, manifest, reading, attack, progress, report)
-            accepted = decide(release, manifest, proof, path, reason, report=report, held=held)
+            accepted = decide(
+                release, manifest, proof, path, reason, report=report, held=held, job_file=job_file
+            )
     reading.moved_to(path.absolute())
     release.adopt(proof, manifest)
     write_private_files(path, release, report)

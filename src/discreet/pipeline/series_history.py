@@ -46,7 +46,17 @@ def with_history(task: Task, job: Job, ledger: Ledger) -> Task:
     history = history_of(
         past, column.name, task.people, column.text.to_list(), fixed=domain is not None
     )
-    return replace(task, table=table, history=history, correlation=correlation)
+    task = replace(task, table=table, history=history, correlation=correlation)
+    return _with_marks(task, given, column)
+
+
+def _with_marks(task: Task, given: Column, column: Column) -> Task:
+    """Return the task with marks for all values of the series; earlier ones are sensitive."""
+    if column.name not in task.sensitive_values:
+        return task
+    mark = dict(zip(given.text.to_list(), task.sensitive_values[column.name], strict=True))
+    marks = np.array([mark.get(text, True) for text in column.text.to_list()], bool)
+    return replace(task, sensitive_values={**task.sensitive_values, column.name: marks})
 
 
 def _correlation(job: Job) -> Correlation | None:

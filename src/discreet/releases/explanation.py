@@ -37,6 +37,7 @@ def explain_privately(manifest: Manifest, private: Mapping[str, Any]) -> list[st
     found = [
         *private.get("notices", []),
         *_persons(private.get("persons")),
+        *_rare_privately(private.get("rare")),
         *private.get("series", []),
         *([] if (persons := persons_singled_out(private)) is None else singling_sentences(persons)),
         *private.get("stricter", []),
@@ -50,7 +51,12 @@ def explain_privately(manifest: Manifest, private: Mapping[str, Any]) -> list[st
 
 def uncovered(manifest: Manifest) -> list[str]:
     """Return a warning where no guarantee covers a published sensitive attribute."""
-    names = [name for name, covering in manifest.coverage.items() if not covering]
+    finest = manifest.dependents  # of which a guarantee is asked, in the place of the others
+    names = [
+        name
+        for name, covering in manifest.coverage.items()
+        if not covering and not manifest.coverage.get(finest.get(name, name))
+    ]
     if not names:
         return []
     return [Statement("uncovered", names=names)]
@@ -70,6 +76,7 @@ def treatment(manifest: Manifest) -> list[str]:
     return [
         *_columns(manifest),
         *_sets(manifest),
+        *rare_values(manifest),
         *kind_of(manifest.kind).sentences(manifest),
         *manifest.method.sentences(),
     ]
@@ -105,7 +112,7 @@ def persons_of_rows(manifest: Manifest, private: Mapping[str, Any]) -> int | Non
 
 def published(manifest: Manifest, persons: int | None = None) -> Statement:
     """Return how many rows were published, where, and how many were suppressed."""
-    source, suppressed = manifest.source_rows, manifest.suppressed_rows
+    source, suppressed = manifest.all_rows, manifest.lost_rows
     form, parameters = "published", dict[str, Any]()
     if persons is not None:
         form, parameters["persons"] = f"{form}.persons", persons
@@ -214,6 +221,44 @@ def _sets(manifest: Manifest) -> list[str]:
             "sets.rare-members", attribute=name, bits=len(entry.members), rest=entry.rest
         )
         for name, entry in manifest.bitmaps.items()
+    ]
+
+
+def rare_values(manifest: Manifest) -> list[str]:
+    """Return what was done to rare values before the method ran."""
+    rare = manifest.rare
+    if rare is None:
+        return []
+    cells: list[str] = [
+        Statement(
+            "rare.cells",
+            attribute=name,
+            least=entry.least,
+            lifted=sum(entry.lifted.values()),
+            masked=entry.masked,
+        )
+        for name, entry in rare.attributes.items()
+        if entry.lifted or entry.masked
+    ]
+    gone = rare.suppressed_rows
+    return cells + ([Statement("rare.suppressed", rows=gone)] if gone else [])
+
+
+def _rare_privately(rare: Mapping[str, Any] | None) -> list[str]:
+    """Return what only the publisher may know of rare values."""
+    if rare is None:
+        return []
+    rows = max(rare["source_rows"], 1)
+    named = ("rare", "values", "least", "lifted", "masked", "suppressed", "unchanged", "loss")
+    return [
+        Statement(
+            "rare.private",
+            attribute=name,
+            lifted_share=counts["lifted"] / rows,
+            masked_share=counts["masked"] / rows,
+            **{key: counts[key] for key in named},
+        )
+        for name, counts in rare["attributes"].items()
     ]
 
 

@@ -263,6 +263,46 @@ class PersonEntry(_Part):
         return cls(rows=rows, rules=dict(persons.rules or {}), count=persons.count)
 
 
+class RareAttribute(_Part):
+    """How rare values of a sensitive attribute appear in published tables.
+
+    Each of these labels, and ``*``, stands for at least ``least`` values of the source that no
+    cell shows otherwise: the publisher states it, and an audit with the original checks it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    least: int = Field(ge=2)
+    masked: int = 0  # published cells '*'
+    lifted: dict[str, int] = Field(default_factory=dict)  # by label: published cells
+
+
+class RareEntry(_Part):
+    """What was done to rare values before the method saw the table."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    suppressed_rows: int = Field(default=0, ge=0)  # beside those of the method
+    attributes: dict[str, RareAttribute]
+
+    @classmethod
+    def of(cls, task: Task) -> RareEntry | None:
+        """The entry of a job that treats rare values; None of others."""
+        if task.rare is None:
+            return None
+        return cls(
+            suppressed_rows=task.rare.suppressed_rows,
+            attributes={
+                name: RareAttribute(
+                    least=counts.least,
+                    masked=counts.masked,
+                    lifted=dict.fromkeys(counts.labels, 0),
+                )
+                for name, counts in task.rare.attributes.items()
+            },
+        )
+
+
 class Manifest(_Part):
     """The whole manifest."""
 
@@ -273,11 +313,14 @@ class Manifest(_Part):
     tables: dict[str, TableEntry]
     attributes: dict[str, AttributeEntry] = Field(default_factory=dict)
     bitmaps: dict[str, BitmapEntry] = Field(default_factory=dict)  # by attribute
+    # Sensitive attributes that the publisher states to be one secret, the finest of each first.
+    secrets: list[list[str]] | None = None
     # The unit that guarantees count. It cannot be derived from the files: the publisher states it,
     # and an audit with the original checks it.
     unit: Unit = Unit.ROW
     person: PersonEntry | None = None
-    source_rows: int
+    rare: RareEntry | None = None
+    source_rows: int  # that the method saw
     published_rows: int
     suppressed_rows: int
     promises: list[Promise] = Field(default_factory=list)
@@ -289,6 +332,31 @@ class Manifest(_Part):
     recorded: Literal[True] | None = None
     singling_out: SinglingOut | None = None
     report_sha256: str | None = None  # of the page beside it, where there is one
+
+    @property
+    def all_rows(self) -> int:
+        """The rows of the source, also those that were suppressed because of rare values."""
+        return self.source_rows + (0 if self.rare is None else self.rare.suppressed_rows)
+
+    @property
+    def lost_rows(self) -> int:
+        """The rows of the source that were not published, for whatever reason."""
+        return self.all_rows - self.published_rows
+
+    @property
+    def lost_share(self) -> float:
+        """The share of the rows of the source that were not published."""
+        return self.lost_rows / max(self.all_rows, 1)
+
+    @property
+    def recoded(self) -> frozenset[str]:
+        """The sensitive attributes in which ``*`` stands for values that no other cell shows."""
+        return frozenset() if self.rare is None else frozenset(self.rare.attributes)
+
+    @property
+    def dependents(self) -> dict[str, str]:
+        """The sensitive attributes that go with a finer one of their secret, and that one."""
+        return {name: secret[0] for secret in self.secrets or () for name in secret[1:]}
 
     @property
     def disclosable(self) -> dict[str, set[str | None]]:

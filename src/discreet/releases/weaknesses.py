@@ -26,6 +26,10 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
     weaknesses: list[str] = []
     if any(sensitive) and all(isinstance(r, SizeRequirement) for r in requirements):
         weaknesses.append(Statement("weakness.homogeneity"))
+    weaknesses += [
+        Statement("weakness.secret", finest=secret[0], others=secret[1:])
+        for secret in manifest.secrets or ()
+    ]
     if any(r.limits_knowledge for r in requirements):
         weaknesses.append(Statement("weakness.knowledge"))
     weaknesses += kind_of(manifest.kind).weaknesses(manifest)

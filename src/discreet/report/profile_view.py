@@ -51,6 +51,8 @@ def _parts(profile: Profile) -> Iterator[RenderableType]:
         yield _suppression(profile)
     if profile.associations:
         yield _associations(profile)
+    for secret in profile.secrets:
+        yield Text(f"{secret.sentence} {Statement('secret.advice', columns=secret.columns)}\n")
     for links in profile.links:
         yield from _links(links, profile.rows)
 

@@ -21,6 +21,7 @@ from discreet.releases.explanation import (
     guarantee_line,
     people_of_rows,
     persons_singled_out,
+    rare_values,
     readers,
     treatment,
     uncomputed,
@@ -89,6 +90,7 @@ def published_lines(
         f"Written to {place}: {proved}.",
         _rows(manifest, people_of_rows(manifest, private)),
         *collapsed(manifest),
+        *rare_values(manifest),
         *private.get("notices", []),
         *_unique(
             persons_singled_out(private) or manifest.singling_out,
@@ -246,12 +248,11 @@ def proposal_lines(roles: Mapping[str, Proposal], *, verbose: bool) -> list[str]
 
 
 def _rows(manifest: Manifest, people: str) -> str:
-    gone = manifest.suppressed_rows
-    share = gone / manifest.source_rows if manifest.source_rows else 0.0
-    suppressed = f"{gone:,} suppressed ({share:.1%})" if gone else "none suppressed"
+    gone = manifest.lost_rows
+    suppressed = f"{gone:,} suppressed ({manifest.lost_share:.1%})" if gone else "none suppressed"
     tables = ", ".join(entry.file for entry in manifest.tables.values())
     return (
-        f"{manifest.published_rows:,} of {manifest.source_rows:,} rows{people}, {suppressed}; "
+        f"{manifest.published_rows:,} of {manifest.all_rows:,} rows{people}, {suppressed}; "
         f"method '{manifest.method.name}'; {tables}."
     )
 

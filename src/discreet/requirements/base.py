@@ -211,6 +211,11 @@ class Requirement(Named):
         return not self.spared_values
 
     @property
+    def stricter_on_all_values(self) -> bool:
+        """Whether it is stricter, so always safe, where all values count as sensitive."""
+        return True
+
+    @property
     def figure(self) -> tuple[str, bool]:
         """The name of its figure, and whether a smaller one is better."""
         return self.figure_name, self.smaller_is_better

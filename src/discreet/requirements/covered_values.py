@@ -18,6 +18,12 @@ t-closeness            the least work that moves the sensitive rows of the class
 multi-attribute        as its inner model, in every refined class
 =====================  =========================================================================
 
+With ``ruled_out: harmless`` an ℓ-diversity requirement is judged on the n_S rows of a class that
+have a sensitive value, as if they were the class, and a class without any passes: distinct ℓ asks
+for ℓ sensitive values, p-diversity for n_s ≤ n_S/ℓ. An attacker who knows of some persons whether
+they have a non-sensitive value believes s with n_s/n_S at most: given who has none, each of them is
+equally likely to have each of the n_S rows, and to know less is a mean over that.
+
 Without non-sensitive values each is the requirement as published. A class without a sensitive value
 passes all of them but δ-disclosure, which also bounds from below: such a class rules every
 sensitive value out. Each is closed under merging: see the classes.
@@ -34,7 +40,7 @@ for distinct ℓ-diversity a non-sensitive value is of its own kind or of that o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Self
 
@@ -52,6 +58,7 @@ from discreet.requirements.base import (
 )
 from discreet.requirements.exact_ratios import by_class
 from discreet.statements import stating
+from discreet.table.coded_table import CodedTable
 from discreet.table.counts import ValueCounts
 from discreet.typing import Bools, Floats, Ints
 
@@ -114,6 +121,37 @@ class SparingRequirement(AttributeRequirement):
     def with_exempt(self, sentence: str) -> str:
         """The sentence, with the values that it does not cover."""
         return stating("guarantee.exempt", sentence) if self.non_sensitive else sentence
+
+
+def of_sensitive_values(
+    requirements: Iterable[Requirement],
+    table: CodedTable,
+    marks: Mapping[str, Bools],  # by attribute: (values,) which are sensitive
+    *,
+    of_persons: bool = False,
+) -> list[Requirement]:
+    """Return requirements that do not cover values which the job declares non-sensitive.
+
+    Those that could not be judged on persons with several rows then stay as they are, if that is
+    stricter.
+    """
+    spared = {
+        name: [
+            text
+            for text, marked in zip(table[name].text.to_list(), mark, strict=True)
+            if not marked
+        ]
+        for name, mark in marks.items()
+        if not mark.all()
+    }
+    names = [column.name for column in table.sensitive]
+    found: list[Requirement] = []
+    for requirement in requirements:
+        split = requirement.sparing(spared, names)
+        judged = not of_persons or all(one.person_basis is not None for one in split)
+        judged |= not requirement.stricter_on_all_values
+        found += split if judged else [requirement]
+    return found
 
 
 def with_values(

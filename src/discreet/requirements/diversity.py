@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,11 +57,100 @@ from discreet.typing import Floats, Ints
 
 
 class Diversity(AttributeRequirement):
-    """A requirement on the spread of values in each class by itself."""
+    """A requirement on the spread of values in each class by itself.
+
+    With ``ruled_out: harmless`` it is judged on the rows of each class that have a sensitive value,
+    and a class without such rows passes (``covered_values``). Closed under merging: the rows with a
+    sensitive value of a merged class are those of its parts, and the requirement on all values is
+    closed.
+    """
+
+    ruled_out: Literal["harmless"] | None = Field(
+        default=None,
+        description="'harmless': it also holds against attackers who rule out the values that are "
+        "not sensitive. Only rows with a sensitive value are counted.",
+    )
+
+    @property
+    def counts_sensitive_rows(self) -> bool:
+        """Whether only rows with a sensitive value are counted: some values can be ruled out."""
+        return self.ruled_out is not None and bool(self.spared_values)
+
+    @property
+    def on_all_values(self) -> Self:
+        """The same requirement where no value is harmless."""
+        return self.model_copy(update={"ruled_out": None, self.spared_field: ()})
+
+    @property
+    def spared_field(self) -> str:
+        """The field with the values that are not sensitive."""
+        return "non_sensitive"
+
+    @property
+    def stricter_on_all_values(self) -> bool:
+        return self.ruled_out is None
+
+    @property
+    def person_basis(self) -> PersonBasis | None:
+        # A person may have sensitive and other values, so the counts do not say how many persons
+        # have a sensitive one.
+        return None if self.counts_sensitive_rows else super().person_basis
 
     @property
     def least_rows(self) -> int:
         return self.least_values
+
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
+        if not self.counts_sensitive_rows:
+            return super().figures(counts, domains, attribute)
+        disclosing, part = self._sensitive_rows(counts, domains[attribute], attribute)
+        figures = np.full(counts.classes, self.figure_without_sensitive)
+        figures[disclosing] = self.on_all_values.figures(part, domains, attribute)
+        return figures
+
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+        if not self.counts_sensitive_rows:
+            return super().judge(counts, domains, attribute)
+        disclosing, part = self._sensitive_rows(counts, domains[attribute], attribute)
+        passes = np.ones(counts.classes, bool)
+        passes[disclosing] = self.on_all_values.judge(part, domains, attribute)
+        return passes
+
+    def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Floats:
+        if not self.counts_sensitive_rows:
+            return super().least_removed(counts, domains, share)
+        return np.zeros(counts.classes)
+
+    def _sensitive_rows(
+        self, counts: ClassCounts, domain: Domain, attribute: str
+    ) -> tuple[NDArray[np.bool_], ClassCounts]:
+        """The classes with a sensitive value, and the counts of their rows that have one."""
+        values = counts.values[attribute]
+        sensitive = np.ones(values.cardinality, bool)
+        sensitive[codes_of(domain, self.spared_values)] = False
+        entry = sensitive[values.value]
+        length = np.bincount(values.class_of_entry[entry], minlength=values.classes)
+        disclosing = length > 0
+        part = ValueCounts(
+            np.concatenate(([0], np.cumsum(length[disclosing]))),
+            values.value[entry],
+            values.count[entry],
+            values.cardinality,
+            None if values.reference is None else np.where(sensitive, values.reference, 0),
+        )
+        size = np.bincount(values.class_of_entry[entry], values.count[entry], values.classes)
+        return disclosing, ClassCounts(size[disclosing].astype(np.int64), {attribute: part})
+
+    @property
+    def figure_without_sensitive(self) -> float:
+        """The figure of a class without a sensitive value, where only such rows count."""
+        return 0.0
+
+    def stated(self, unit: Unit = Unit.PERSON) -> str:
+        if not self.counts_sensitive_rows:
+            return super().stated(unit)
+        plain = self.on_all_values.stated(unit)
+        return stating(f"guarantee.ruled-out.{unit.plural}", plain)
 
 
 class DistinctLDiversity(LevelledRequirement, Diversity):
@@ -90,6 +179,10 @@ class DistinctLDiversity(LevelledRequirement, Diversity):
     @property
     def least_values(self) -> int:
         return 1 if self.non_sensitive else self.l
+
+    @property
+    def figure_without_sensitive(self) -> float:
+        return self.l
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         kinds = self.kinds(values, domain)
@@ -139,6 +232,10 @@ class EntropyLDiversity(SparingRequirement, Diversity):
     @property
     def least_values(self) -> int:
         return 1 if self.non_sensitive else math.ceil(self.l * (1 - TOLERANCE))
+
+    @property
+    def figure_without_sensitive(self) -> float:
+        return self.l
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         count = self.sensitive_counts(values, domain)
@@ -228,7 +325,13 @@ class RecursiveClDiversity(Diversity):
     def sparing(
         self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
     ) -> list[Requirement]:
-        plain = PdRecursiveClDiversity(attribute=self.attribute, c=self.c, l=self.l)
+        plain = PdRecursiveClDiversity(
+            attribute=self.attribute,
+            attackers=self.attackers,
+            ruled_out=self.ruled_out,
+            c=self.c,
+            l=self.l,
+        )
         split = plain.sparing(spared, sensitive)
         return [self] if split == [plain] else split
 
@@ -292,6 +395,10 @@ class PdRecursiveClDiversity(RecursiveClDiversity):
     def spared_values(self) -> tuple[str | None, ...]:
         return self.disclosable
 
+    @property
+    def spared_field(self) -> str:
+        return "disclosable"
+
     def _may_disclose(self, domain: Domain) -> NDArray[np.int64]:
         return codes_of(domain, self.disclosable)
 
@@ -345,6 +452,13 @@ class NpdRecursiveClDiversity(Diversity):
     not_ruled_out: tuple[Value, ...] = Field(
         default=(), description="The values (W) that must stay possible for every row."
     )
+
+    @field_validator("ruled_out")
+    @classmethod
+    def _judged_on_all_rows(cls, ruled_out: object) -> object:
+        if ruled_out is not None:
+            raise ValueError("is for the other l-diversity requirements. Remove it")
+        return ruled_out
 
     def sparing(
         self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
@@ -434,6 +548,10 @@ class PDiversity(LevelledRequirement, Diversity):
     @property
     def least_values(self) -> int:
         return 1 if self.non_sensitive else math.ceil(exact(self.l))
+
+    @property
+    def figure_without_sensitive(self) -> float:
+        return self.l
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         greatest = self.greatest_kind(values, domain)

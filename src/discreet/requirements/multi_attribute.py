@@ -105,17 +105,12 @@ class MultiAttributeLDiversity(AttributeRequirement):
     def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
         return self.model.measure(values, size, domain)
 
-    def admits(
-        self, values: ValueCounts, size: NDArray[np.int64], domain: Domain
-    ) -> NDArray[np.bool_]:
-        return self.model.admits(values, size, domain)
-
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return self.model.accepts(figures)
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         refined = refined_counts(counts, attribute)
-        inner = self.measure(refined.counts, refined.size, domains[attribute])
+        inner = self.model.figures(_as_classes(refined, attribute), domains, attribute)
         _, smaller_is_better = self.figure
         worse = np.maximum if smaller_is_better else np.minimum
         figures = np.full(counts.classes, -np.inf if smaller_is_better else np.inf)
@@ -124,15 +119,14 @@ class MultiAttributeLDiversity(AttributeRequirement):
 
     def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
         refined = refined_counts(counts, attribute)
-        admitted = self.admits(refined.counts, refined.size, domains[attribute])
+        admitted = self.model.judge(_as_classes(refined, attribute), domains, attribute)
         result = np.ones(counts.classes, bool)
         result[refined.class_of_refined[~admitted]] = False
         return result
 
     def further(self, counts: ClassCounts, domains: Domains, attribute: str) -> dict[str, float]:
         refined = refined_counts(counts, attribute)
-        inner = ClassCounts(refined.size, {attribute: refined.counts})
-        return self.model.further(inner, domains, attribute)
+        return self.model.further(_as_classes(refined, attribute), domains, attribute)
 
     def problems(self, domains: Domains) -> list[str]:
         inner = self.model.model_copy(update={"attribute": self.attribute})
@@ -144,6 +138,10 @@ class MultiAttributeLDiversity(AttributeRequirement):
     @property
     def spared_values(self) -> tuple[str | None, ...]:
         return self.model.spared_values
+
+    @property
+    def stricter_on_all_values(self) -> bool:
+        return self.model.stricter_on_all_values
 
     def sparing(
         self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
@@ -168,6 +166,11 @@ class MultiAttributeLDiversity(AttributeRequirement):
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         inner = self.model.model_copy(update={"attribute": self.attribute})
         return stating(f"multi-attribute-l-diversity.{unit.plural}", inner.stated(unit))
+
+
+def _as_classes(refined: RefinedCounts, attribute: str) -> ClassCounts:
+    """The refined classes as classes that the inner model judges."""
+    return ClassCounts(refined.size, {attribute: refined.counts})
 
 
 def refined_counts(counts: ClassCounts, attribute: str) -> RefinedCounts:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.requirements.base import AttributeRequirement, Domain
+from discreet.requirements.covered_values import SparingRequirement
 from discreet.requirements.exact_ratios import exact, scaled
 from discreet.statements import Statement
 from discreet.table.counts import ValueCounts
@@ -25,8 +26,12 @@ from discreet.typing import Floats
 Buckets = Literal["distinct", "equal-multiplicity"]
 
 
-class MInvarianceRequirement(AttributeRequirement):
-    """Every group has at least ``m`` values, each once (or each equally often)."""
+class MInvarianceRequirement(SparingRequirement):
+    """Every group has at least ``m`` values, each once (or each equally often).
+
+    Where some values are not sensitive, a group of a single one of these passes too: its members
+    keep this signature as others keep theirs, and no sensitive value is believed of them.
+    """
 
     name: ClassVar[str] = "m-invariance"
     figure_name: ClassVar[str] = "m"
@@ -41,17 +46,23 @@ class MInvarianceRequirement(AttributeRequirement):
         distinct = np.diff(values.start)
         most = _extreme(np.maximum, values)
         even = most <= 1 if self.buckets == "distinct" else most == _extreme(np.minimum, values)
-        return np.where(even, distinct, 0).astype(np.float64)
+        figures = np.where(even, distinct, 0).astype(np.float64)
+        if self.non_sensitive:
+            harmless = even & (self.greatest_sensitive(values, domain) == 0)
+            figures = np.where(harmless, np.maximum(figures, self.m), figures)
+        return figures
 
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.m
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
-        return np.full(len(share), 1 / self.m)
+        return self.of_sensitive(np.full(len(share), 1 / self.m), domain)
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         form = f"m-invariance.{self.buckets}.{unit.plural}"
-        return Statement(form, m=self.m, subject=self.subject)
+        if self.non_sensitive:
+            form = f"m-invariance.sensitive.{self.buckets}.{unit.plural}"
+        return self.with_exempt(Statement(form, m=self.m, subject=self.subject))
 
 
 class RhoDifference(AttributeRequirement):

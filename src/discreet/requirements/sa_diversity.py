@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.errors import InputError
-from discreet.requirements.base import Domains, Requirement
+from discreet.requirements.base import Domains, PublishedValues, Requirement
+from discreet.requirements.covered_values import Value
 from discreet.requirements.diversity import DistinctLDiversity
-from discreet.statements import Statement
+from discreet.statements import Statement, stating
 from discreet.table.counts import ClassCounts
 from discreet.table.roles import Role, Unit
 from discreet.typing import Floats
@@ -77,7 +78,12 @@ class SaDiversity(Requirement):
         return [
             *([] if rest is None else [rest]),
             *(
-                DistinctLDiversity(l=ell, attribute=name, non_sensitive=tuple(spared[name]))
+                DistinctLDiversity(
+                    l=ell,
+                    attribute=name,
+                    attackers=self.attackers,
+                    non_sensitive=tuple(spared[name]),
+                )
                 for name, ell in self.l.items()
                 if name in spared
             ),
@@ -101,18 +107,48 @@ class ConditionalLDiversity(Requirement):
 
     Only of decomposed releases. The attacker ``pair`` rules out the values that never occur with
     the known one in T^S, ``row`` those that no row of T^S with the known value supports within the
-    group's sets. Absorbing: merging only adds rows that support a value.
+    group's sets. Absorbing: merging only adds rows that support a value. Where some values are not
+    sensitive, an attacker may be left with fewer, if none of them is; merging may then add the
+    first sensitive one.
     """
 
     name: ClassVar[str] = "conditional-l-diversity"
     figure_name: ClassVar[str] = "l"
-    absorbing: ClassVar[bool] = True
 
     l: int = Field(ge=1, description="The least number of values left.")  # noqa: E741 (the job's key)
     reader: Reader = Field(
         default="row", description="The attacker: 'pair', or 'row', which is stronger."
     )
     known: str = Field(description="The attribute with a known value: the primary one.")
+    non_sensitive: Mapping[str, tuple[Value, ...]] | None = Field(
+        default=None,
+        description="Values that may be disclosed, by attribute; from `non_sensitive_values`.",
+    )
+
+    @property
+    def absorbing(self) -> bool:  # type: ignore[override]
+        return not self.non_sensitive
+
+    @property
+    def covers_all_values(self) -> bool:
+        return not self.non_sensitive
+
+    def sparing(
+        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
+    ) -> list[Requirement]:
+        others = {name: tuple(values) for name, values in spared.items() if name != self.known}
+        if self.non_sensitive is not None or not others:
+            return [self]
+        return [self.model_copy(update={"non_sensitive": others})]
+
+    def naming(self, values: PublishedValues) -> Requirement:
+        if not self.non_sensitive:
+            return self
+        shown = {
+            name: tuple(value for value in spared if value in values.get(name, ()))
+            for name, spared in self.non_sensitive.items()
+        }
+        return self.model_copy(update={"non_sensitive": shown})
 
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
         return tuple(name for name in counts.values if name != self.known)
@@ -122,13 +158,14 @@ class ConditionalLDiversity(Requirement):
         return tuple(name for name in sensitive if name != self.known)
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
-        kept = (counts.kept or {}).get((self.reader, self.known))
+        spared = (self.non_sensitive or {}).get(attribute, ())
+        kept = (counts.kept or {}).get((self.reader, self.known, spared))
         if kept is None:
             raise InputError(
                 f"{self.name}: only a release by 'decomposition' whose primary attribute is "
                 f"'{self.known}' can guarantee it. Use that method, or drop the requirement."
             )
-        return kept[attribute]
+        return np.where(np.isinf(kept[attribute]), self.l, kept[attribute])
 
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.l
@@ -146,4 +183,5 @@ class ConditionalLDiversity(Requirement):
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         form = f"conditional-l-diversity.{self.reader}.{unit.plural}"
-        return Statement(form, known=self.known, l=self.l)
+        sentence = Statement(form, known=self.known, l=self.l)
+        return stating("guarantee.exempt", sentence) if self.non_sensitive else sentence

@@ -75,6 +75,8 @@ class Column(Derives):
     weights: NDArray[np.int64] | None = None  # (entries,) the rows that each represents; None: one
     total: NDArray[np.int64] | None = None  # (values,) in the whole table, where this is a part
     importance: float = 1.0  # of a quasi-identifier: how much its loss of information weighs
+    # (values,) what cells lost before any method, where rare values were lifted or masked
+    lost: NDArray[np.float64] | None = None
 
     @property
     def cardinality(self) -> int:
@@ -113,6 +115,7 @@ class Column(Derives):
             text=self.text.filter(in_use),
             values=self.values.filter(in_use),
             numbers=None if self.numbers is None else self.numbers[occurs],
+            lost=None if self.lost is None else self.lost[occurs],
         )
 
     def with_domain(self, values: Collection[str | None]) -> Column:
@@ -138,6 +141,7 @@ class Column(Derives):
             text=text,
             values=self._spelled(text),
             numbers=None if numbers is None else np.array(numbers, np.float64),
+            lost=None,
         )
 
     def _spelled(self, text: pl.Series) -> pl.Series:

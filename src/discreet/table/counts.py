@@ -99,7 +99,9 @@ class ClassCounts:
     refined: Mapping[str, RefinedCounts] | None = None
     # By attacker and known attribute, then by attribute: the least number of values that remain
     # possible in each class. Only a decomposed release has these.
-    kept: Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]] | None = None
+    kept: (
+        Mapping[tuple[str, str, tuple[str | None, ...]], Mapping[str, NDArray[np.float64]]] | None
+    ) = None
     sets: Mapping[str, ValueCounts] = field(default_factory=dict)
     real: NDArray[np.int64] | None = None  # (classes,) where some rows are counterfeits: the others
     # (classes + 1,) where a population is given: its persons whom the cells of each class cover,

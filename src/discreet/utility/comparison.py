@@ -98,6 +98,7 @@ class Comparison(Result):
     ceiling: float = CEILING  # the greatest belief_99 that a recommended release may have
     persons: int | None = None  # of the source, where one may have several rows
     untried: tuple[str, ...] = ()  # settings that the time budget left out
+    sensitive_only: bool = False  # whether some values may be disclosed: beliefs leave them out
 
     def __getitem__(self, label: str) -> Point:
         for point in self.points:
@@ -137,12 +138,12 @@ class Comparison(Result):
         if advice:
             advice += [
                 f"Only releases in which an attacker who knows all quasi-identifiers believes the "
-                f"true value with at most {self.ceiling:g} for 99 of 100 {self.unit.plural} are "
-                "recommended.",
+                f"true value with at most {self.ceiling:g} for 99 of 100 {self.unit.plural}"
+                f"{' with a sensitive value' * self.sensitive_only} are recommended.",
                 "",
             ]
         failed: dict[str, list[str]] = {}
-        for point in self.points:
+        for point in (*self.points, self.unlinked):
             if point.failure is not None:
                 failed.setdefault(point.failure, []).append(point.label)
         lines += [f"{', '.join(labels)}: {reason}" for reason, labels in failed.items()]

@@ -25,7 +25,7 @@ from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import Role
 from discreet.typing import Floats
 from discreet.utility.implied import Implied
-from discreet.utility.implied_cells import Unlinked, exact
+from discreet.utility.implied_cells import ImpliedUnlinked, exact
 
 Pair = tuple[Column, Column]
 
@@ -92,7 +92,7 @@ def diverge(original: CodedTable, release: Implied) -> Divergence:
     sides = original.quasi_identifiers, original.sensitive
     return Divergence(
         distance(original, release),
-        distance(original, Unlinked(sides, original.rows)),
+        distance(original, ImpliedUnlinked(sides, original.rows)),
         len(_pairs(original)) - len(_kept_pairs(original)),
     )
 

@@ -3,7 +3,7 @@
 - *Generalized*: a row lies evenly over the values that its cells cover, attributes independent,
   so it gives a predicate Π over attributes |cell ∩ predicate| / |cell|.
 - *The original* (``exact``): every cell covers one value.
-- *Unlinked*: all rows in one bucket. Quasi-identifiers are jointly as they were, sensitive
+- *ImpliedUnlinked*: all rows in one bucket. Quasi-identifiers are jointly as they were, sensitive
   attributes too, and nothing links the two.
 
 Rows are compressed to their distinct combinations once, and for every batch of queries once more
@@ -245,7 +245,7 @@ def exact(columns: Sequence[Column], rows: int, mass: Floats | None = None) -> I
     return ImpliedGeneralized(columns, coverages, rows, mass=mass)
 
 
-class Unlinked(Implied):
+class ImpliedUnlinked(Implied):
     """The baseline: the original with its quasi-identifiers torn from its sensitive attributes."""
 
     def __init__(

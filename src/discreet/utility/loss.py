@@ -41,6 +41,8 @@ def loss_of_cells(
     domain = original.cardinality if hierarchy is None else hierarchy.leaves
     loss = np.zeros(published.cardinality)
     cells = published.text.to_list()
+    if original.lost is not None:  # every cell is one of a column that was recoded before
+        return np.asarray(coverage.sums(original.lost) / np.maximum(coverage.size, 1), np.float64)
     ranges = coverage.ranges or reader.ranges(cells)
     loss[ranges.cell] = _widths(original, ranges)
     for cell in np.delete(np.arange(len(cells)), ranges.cell).tolist():

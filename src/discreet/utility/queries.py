@@ -27,7 +27,7 @@ from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Persons
 from discreet.table.roles import Distance, Role
 from discreet.utility.implied import AskedTerms, Implied, QueryBatch
-from discreet.utility.implied_cells import Unlinked, exact
+from discreet.utility.implied_cells import ImpliedUnlinked, exact
 from discreet.utility.term_coverage import share_of_sets
 
 BATCH = 256  # queries in a batch at most
@@ -200,7 +200,7 @@ def query_errors(
     rng = np.random.default_rng(seed)
     sides = sides_of(original, sets=release.answers_sets)
     truth = exact([*sides[0], *sides[1]], original.rows, weights)
-    unlinked = Unlinked(sides, original.rows, weights)
+    unlinked = ImpliedUnlinked(sides, original.rows, weights)
     total = original.rows if weights is None else float(weights.sum())
     matching = None if persons is None else MatchingPersons(original, persons)
     # Ask batch by batch, so that memory stays bounded.

@@ -84,7 +84,7 @@ def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float
         )
     # Those that two tables without a link do not dominate, and these tables.
     candidates = [point for point in safe if not outdoes(unlinked, point)]
-    if merit.figure(unlinked) is not None and known is not None:
+    if not unlinked.failed and merit.figure(unlinked) is not None and known is not None:
         candidates.append(unlinked)
     if not candidates:
         return Recommendation(

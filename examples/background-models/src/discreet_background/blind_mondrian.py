@@ -21,7 +21,7 @@ from typing import ClassVar
 from pydantic import model_validator
 
 from discreet.errors import InfeasibleError
-from discreet.methods.base import Generalized, Spread, Task
+from discreet.methods.base import Ability, Generalized, Spread, Task
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.mondrian.mondrian import Mondrian
 from discreet.methods.shared.grouped_rows import require_all
@@ -35,8 +35,10 @@ class BlindMondrian(Mondrian):
     name: ClassVar[str] = "blind-mondrian"
     entry: ClassVar[type[MethodEntry]] = MethodEntry
     spread: ClassVar[Spread | None] = None  # parts would depend on where others were cut
-    judges_attackers: ClassVar[bool] = False
-    judges_population: ClassVar[bool] = False
+    abilities: ClassVar[frozenset[Ability]] = Mondrian.abilities - {
+        Ability.ATTACKERS,
+        Ability.POPULATION,
+    }
 
     @model_validator(mode="after")
     def _form_groups_alike(self) -> BlindMondrian:

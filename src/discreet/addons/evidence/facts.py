@@ -208,9 +208,9 @@ class ReleaseFacts:
         return {
             "guarantees": len(promises),
             "guarantees_kept": sum(promise.holds for promise in promises),
-            "source_rows": self.manifest.source_rows,
+            "source_rows": self.manifest.all_rows,
             "published_rows": self.manifest.published_rows,
-            "suppressed_rows": self.manifest.suppressed_rows,
+            "suppressed_rows": self.manifest.lost_rows,
             "greatest_risk": self.greatest_risk,
             "mean_risk": self.mean_risk,
             "population_risk": self.population_risk,

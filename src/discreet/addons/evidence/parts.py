@@ -274,8 +274,8 @@ def open_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
 def utility_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
     """What analysts lose."""
     manifest = facts.manifest
-    gone = manifest.suppressed_rows / max(manifest.source_rows, 1)
-    yield Paragraph(f"Suppressed rows: {manifest.suppressed_rows:,} ({gone:.1%}).")
+    gone = manifest.lost_share
+    yield Paragraph(f"Suppressed rows: {manifest.lost_rows:,} ({gone:.1%}).")
     sentences = worth(manifest, facts.private.get("method", {}), facts.private.get("utility", {}))
     for sentence in sentences:
         yield Paragraph(sentence)

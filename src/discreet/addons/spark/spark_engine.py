@@ -178,6 +178,12 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
                 "population: not supported by the engine 'spark', which counts no persons beside "
                 "the rows of the table. Use --engine local."
             )
+        rare = [name for name, one in job.attributes.items() if one.rare is not None]
+        if rare:
+            raise InputError(
+                f"attributes.{rare[0]}.rare: not supported by the engine 'spark'. Recode the "
+                "values in the source, or use --engine local."
+            )
         if job.with_role(Role.WEIGHT):
             raise InputError(
                 f"attributes.{job.with_role(Role.WEIGHT)[0]}: role 'weight' is not supported by "

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from discreet.by_name import nearest
 from discreet.errors import InputError, JobError
 from discreet.job.model import Job
-from discreet.methods.base import Method
+from discreet.methods.base import Ability, Method
 from discreet.methods.registry import METHODS, AnyMethod
 from discreet.methods.series.m_invariance.m_invariance import MInvariance
 from discreet.methods.series.rho_different.rho_different import RhoDifferent
@@ -70,9 +70,10 @@ class Setting:
         job = Job(
             attributes=base.attributes,
             person=base.person,
+            secrets=base.secrets,
             requirements=requirements,
             # other methods protect against one who knows all quasi-identifiers, which is stricter
-            attackers=base.attackers if METHODS[self.method].judges_attackers else {},
+            attackers=base.attackers if Ability.ATTACKERS in METHODS[self.method].abilities else {},
             method={self.method: own},
         )
         job._folder = base.folder

@@ -32,6 +32,7 @@ REQUIREMENTS: dict[str, Any] = {
     "top-down": ({"lkc-privacy": {"l": 2, "k": 3, "c": 0.9}},),
     "local-recoding": SAFE,
     "msa-diversity": ({"m-diversity": {"l": 2}},),
+    "unlinked": SAFE,
     "codip": ({"k-anonymity": {"k": 3}}, {"t-closeness": {"t": 0.6}}),
     "quasi-sensitive": LINKED,
 }

@@ -19,6 +19,7 @@ from discreet.job.model import Job
 from discreet.job.table_check import CheckedRequirement, check_table
 from discreet.job.table_profile import sensitive_profile
 from discreet.methods.base import Task
+from discreet.pipeline.prepare import sensitive_marks
 from discreet.requirements.base import Requirement
 from discreet.statements import statement_data
 from discreet.table.classes import classes_of
@@ -36,6 +37,7 @@ def feasible_guarantees(opened: OpenedTable, job: Job) -> dict[str, Any]:
     person = None if job.person is None or len(job.person.column) > 1 else job.person.column[0]
     persons = opened.persons(person)
     classes = classes_of(table.quasi_identifiers, table.rows)
+    marks, _ = sensitive_marks(job, table, {})
     return {
         "rows": table.rows,
         "persons": None if persons is None else persons.count,
@@ -48,7 +50,7 @@ def feasible_guarantees(opened: OpenedTable, job: Job) -> dict[str, Any]:
                 },
             }
             for column in table.sensitive
-            for found in [sensitive_profile(column, classes, None)]
+            for found in [sensitive_profile(column, classes, None, marks.get(column.name))]
         ],
     }
 
@@ -87,7 +89,7 @@ def _judged(
         "statement": statement_data(stated),
     }
     try:
-        task = judged_task(job, table, [requirement])
+        task = judged_task(job, table, [requirement], of_persons=persons is not None)
         now = check_table(task, persons).requirements
         best = check_table(_in_one_class(task), persons).requirements
     except DiscreetError as error:

@@ -27,6 +27,7 @@ _ROLE_TEXTS = {
     "drop": "Not published.",
 }
 _STANDARD_TEXTS = {
+    "icd-9": "Diagnoses (ICD-9-CM)",
     "icd-10": "Diagnoses (ICD-10)",
     "atc": "Drugs (ATC)",
     "iso-3166": "Countries (ISO 3166)",

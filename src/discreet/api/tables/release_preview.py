@@ -42,6 +42,8 @@ def _tables(release: Release) -> Iterator[dict[str, Any]]:
             shown = np.arange(min(SHOWN_ROWS, table.entries))
             yield {**said, "rows": [], "sample": _rows(columns, shown)}
             continue
+        rare = release.task.rare
+        number_of_row = np.arange(original.rows) if rare is None else rare.rows
         published = np.argsort(rows, kind="stable")[:SHOWN_ROWS]  # the first rows of the source
         before = [
             _texts(original[column.name], rows[published])
@@ -54,7 +56,7 @@ def _tables(release: Release) -> Iterator[dict[str, Any]]:
             "rows": [
                 {"row": int(number) + 1, "before": list(old), "after": new}
                 for number, old, new in zip(
-                    rows[published],
+                    number_of_row[rows[published]],
                     zip(*before, strict=True),
                     _rows(columns, published),
                     strict=True,

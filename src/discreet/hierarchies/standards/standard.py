@@ -23,6 +23,7 @@ from discreet.hierarchies.standards.code_systems import (
     above_atc,
     above_countries,
     above_icd,
+    above_icd_9,
     above_isco,
     above_nace,
     above_nuts,
@@ -35,6 +36,7 @@ FINEST_STEPS = 100  # about so many of the finest round steps cover the values
 ROUND_STEPS = (1, 5)  # times a power of ten; each divides the next
 
 NOUN = {
+    "icd-9": "codes of ICD-9-CM",
     "icd-10": "codes of ICD-10",
     "atc": "codes of ATC",
     "iso-3166": "codes of countries in ISO 3166",
@@ -74,7 +76,10 @@ def code_system(name: str, keep: Sequence[int] | None = None) -> Above:
         return above_countries()
     if name == "postcode":
         return above_postcodes(keep or POSTCODE_LENGTHS)
-    plain = {"atc": above_atc, "nuts": above_nuts, "isco-08": above_isco, "nace": above_nace}
+    plain = {
+        "icd-9": above_icd_9, "atc": above_atc, "nuts": above_nuts, "isco-08": above_isco,
+        "nace": above_nace,
+    }  # fmt: skip
     return plain[name]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,20 @@ import yaml
 from discreet.hierarchies.automatic import propose
 from discreet.job.identifying import count_uses, words_of
 from discreet.job.model import Job
-from discreet.job.parts import UNCHANGED
+from discreet.job.parts import MASKED_AT_MOST, UNCHANGED
 from discreet.job.person_agreement import Agreement
-from discreet.job.proposing.presets import Plan, Preset, plan_for
+from discreet.job.proposing.derived_columns import without_derived
+from discreet.job.proposing.presets import SAFE_HARBOR, Plan, Preset, plan_for
 from discreet.job.proposing.questions import Ask, ask_plan
 from discreet.job.proposing.role_judgement import Proposal, suggest_person, suggest_roles
 from discreet.job.proposing.standard_codes import StandardHierarchy, standard_of
 from discreet.job.proposing.untyped_table import UntypedTable, read_untyped
 from discreet.job.proposing.vocabulary import Meaning
-from discreet.table.coded_table import Column
+from discreet.requirements.feasibility import excessive_share, rare_values
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import CollapseRule, PersonCounts, persons_of, varying_persons
 from discreet.table.roles import Role, ValueType
+from discreet.table.secrets import Secret, find_secrets
 
 _CATEGORIES = (
     Meaning.SEX, Meaning.ORIGIN, Meaning.REGION, Meaning.PLACE, Meaning.COUNTRY, Meaning.MARITAL,
@@ -124,6 +127,8 @@ def propose_for(
     columns = untyped.table
     roles = suggest_roles(columns)
     person = suggest_person(columns, roles)
+    if preset != SAFE_HARBOR:  # which publishes all that it allows, at fixed levels
+        roles = without_derived(columns, roles)
     if ask is None:
         plan = plan_for(preset, list(columns), roles)
     else:
@@ -146,6 +151,7 @@ def propose_for(
             role = replace(role, reason=f"{role.reason}; {standard.reason}")
         proposed[column.name] = role
         lines.append(f"  {_flow(column.name)}: {_flow(entry)}  # {_comment(role)}\n")
+    secrets = find_secrets([c for c in columns if plan.roles[c.name].role is Role.SENSITIVE])
     place = untyped.source_from(folder)
     source = f"source: {_flow(place)}\n" if place else ""
     unit = ""
@@ -163,10 +169,14 @@ def propose_for(
         *plan.notes,
         *_sets_of_columns(plan.roles),
         *_values_without_harm(columns, plan.roles),
+        *_needs_of_methods(columns, plan.roles),
+        *(_rare_values(columns, plan.roles) if persons is None else ()),
+        *(secret.sentence for secret in secrets),
         *_risk_of_samples(plan.roles),
     ]
     head = _HEAD + "".join(f"# {note}\n" for note in notes)
-    text = f"{head}{source}attributes:\n{''.join(lines)}{unit}{_guarantees(plan)}"
+    stated = _stated_secrets(secrets)
+    text = f"{head}{source}attributes:\n{''.join(lines)}{stated}{unit}{_guarantees(plan)}"
     counts = None if persons is None else persons.counts
     name = person.name if person is not None and repeated else None
     return ProposedJob(text, proposed, name, counts, folder, untyped.notices)
@@ -206,6 +216,55 @@ def _values_without_harm(columns: Iterable[Column], roles: Mapping[str, Proposal
         if values and roles[column.name].role is Role.SENSITIVE:
             entry = _flow({"non_sensitive_values": values})[1:-1]
             yield f"If these values of '{column.name}' are no secret, add to its line: {entry}"
+
+
+LEAST_ELL = 2  # below it, diversity protects nothing
+
+
+def _needs_of_methods(columns: Iterable[Column], roles: Mapping[str, Proposal]) -> Iterator[str]:
+    """Say from counts which methods the sensitive attributes exclude, before any of them runs."""
+    sensitive = [column for column in columns if roles[column.name].role is Role.SENSITIVE]
+    shares = {column.name: excessive_share(column.counts, LEAST_ELL) for column in sensitive}
+    frequent = {name: share for name, share in shares.items() if share is not None}
+    if frequent:
+        listed = ", ".join(f"'{name}' ({share:.0%})" for name, share in frequent.items())
+        yield (
+            f"One value fills more than half of the rows of {listed}. While it counts as "
+            "sensitive, p-diversity, m-diversity, anatomy, decomposition and msa-diversity are "
+            "infeasible; if it is no secret, name it under 'non_sensitive_values'. mondrian with "
+            "distinct-l-diversity or t-closeness, and unlinked, publish as it is."
+        )
+    rare = {column.name: rare_values(column.counts, LEAST_ELL) for column in sensitive}
+    if any(rare.values()):
+        listed = ", ".join(f"'{name}' ({count:,})" for name, count in rare.items() if count)
+        yield (
+            f"Values that a single row has: {listed}. An attacker who knows such a value finds its "
+            "row in every release of whole sensitive rows (decomposition, unlinked, buckets)."
+        )
+    if len(sensitive) > 1:
+        yield (
+            f"{len(sensitive)} attributes are sensitive: anatomy takes one; decomposition, "
+            "msa-diversity, codip and unlinked take several."
+        )
+
+
+def _rare_values(columns: CodedTable, roles: Mapping[str, Proposal]) -> Iterator[str]:
+    """Advise a treatment of sensitive values that one row has, where it costs little."""
+    for column in columns:
+        rare = int((column.counts == 1).sum())
+        if roles[column.name].role is Role.SENSITIVE and 0 < rare <= MASKED_AT_MOST * columns.rows:
+            yield (
+                f"{rare:,} of {column.cardinality:,} values of '{column.name}' occur once. To "
+                "lift, mask or suppress them, add to its line: rare: auto"
+            )
+
+
+def _stated_secrets(secrets: Sequence[Secret]) -> str:
+    """The key of a job that states them."""
+    if not secrets:
+        return ""
+    lines = "".join(f"  - {_flow(list(secret.columns))}\n" for secret in secrets)
+    return f"secrets:                          # columns that reveal each other\n{lines}"
 
 
 def _risk_of_samples(roles: Mapping[str, Proposal]) -> Iterator[str]:

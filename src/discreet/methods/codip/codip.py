@@ -25,7 +25,10 @@ of (node, attribute) verdicts that is made once (``node_table``), so a plan cost
 a search for each block would cost seconds. Of the nodes at which a block passes, the cheapest by
 ``minimize`` is published. ``plan: exhaustive`` finds the plan with the least Γα, so that the gap of
 the greedy one can be seen; ``plan: given`` checks a plan that the job writes. Full-domain recoding
-is crude, so ``recoding: mondrian`` cuts each table locally instead (``local_projections``).
+is crude, so each table is cut locally (``local_projections``) unless the job says ``recoding:
+full-domain``. Γβ is an average and bounds no belief, and by default all attributes may share a
+table; ``insider`` therefore also asks for multi-attribute ℓ-diversity within each table, and
+joins attributes only where that costs the quasi-identifiers at most a tenth of their information.
 
 No row is suppressed: tables without different rows would reveal which rows are outliers,
 and leaving rows out of one table would move the distribution that its t compares with.
@@ -40,8 +43,10 @@ on compressed counts; then O(s²) for each of s − 1 merges. Exhaustive: Bell(s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field, NonNegativeInt, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -49,6 +54,7 @@ from discreet.by_name import nearest
 from discreet.errors import InfeasibleError, InputError, JobError
 from discreet.methods.base import (
     NOT_NUMBERED,
+    Ability,
     Method,
     Projected,
     Projection,
@@ -61,6 +67,7 @@ from discreet.methods.codip.local_projections import LocalRecoder
 from discreet.methods.codip.node_table import NodeTable, PersonNodes
 from discreet.methods.codip.plans import (
     TIE,
+    Block,
     Plan,
     Ratios,
     least,
@@ -72,11 +79,14 @@ from discreet.methods.codip.plans import (
 from discreet.methods.codip.recoder import Recoder, failure_of
 from discreet.methods.full_domain.costs import Measure
 from discreet.methods.manifest_entry import MethodEntry, StatedRelease, level_problems
+from discreet.requirements.base import Requirement
+from discreet.requirements.multi_attribute import DIVERSITIES, MultiAttributeLDiversity
 from discreet.statements import Statement
 from discreet.table.persons import Keeping
 from discreet.table.roles import Role
 
 EXHAUSTIVE_LIMIT = 9  # attributes; Bell(9) = 21 147 plans
+MOST_LOSS = 0.1  # of quasi-identifiers, that sharing a table may cost where values are known
 
 
 class CodipEntry(MethodEntry):
@@ -122,10 +132,11 @@ class Codip(Method):
     """Publish several tables with disjoint sensitive attributes, chosen by information."""
 
     name: ClassVar[str] = "codip"
-    judges_counts: ClassVar[bool] = True
+    abilities: ClassVar[frozenset[Ability]] = frozenset(
+        {Ability.COUNTS, Ability.SENSITIVE_VALUES, Ability.PERSONS}
+    )
     entry: ClassVar[type[MethodEntry]] = CodipEntry
     spread: ClassVar[Spread | None] = Spread.COUNTS
-    reads_persons: ClassVar[bool] = True
 
     plan: Literal["greedy", "exhaustive", "given"] = Field(
         default="greedy", description="How the plan is found: CODIP*, all plans, or the job's own."
@@ -138,8 +149,14 @@ class Codip(Method):
     dm: float | None = Field(
         default=None, gt=0, description="The greatest discernibility of a table, Σ |class|²."
     )
+    insider: bool = Field(
+        default=True,
+        description="Let attributes share a table only where the diversity that the job asks for "
+        "also holds for an attacker who knows the table's other sensitive values. Not for plan: "
+        "given.",
+    )
     recoding: Literal["full-domain", "mondrian"] = Field(
-        default="full-domain",
+        default="mondrian",
         description="Whether each table's quasi-identifiers are recoded to one level for all rows, "
         "or cut in ever smaller parts.",
     )
@@ -169,6 +186,23 @@ class Codip(Method):
     def most_suppressed(self, rows: int) -> int:
         return 0
 
+    def promises(self, task: Task) -> tuple[Requirement, ...]:
+        """Return the job's diversity where the other values of a table are known.
+
+        An attribute that is alone in its table meets it as it meets the job's: rows of different
+        tables are not linked, so a value in another table rules no row out.
+        """
+        if not self.insider or self.plan == "given" or len(task.table.sensitive) < 2:
+            return ()
+        return tuple(
+            MultiAttributeLDiversity(
+                inner=requirement.model_copy(update={"attribute": None}),
+                attribute=requirement.attribute,
+            )
+            for requirement in task.requirements
+            if isinstance(requirement, DIVERSITIES)
+        )
+
     def run(self, task: Task) -> Projected:
         """The projections of a plan within all bounds, or InfeasibleError."""
         projector = Projector(task, self)
@@ -184,6 +218,8 @@ class Projector:
 
     def __init__(self, task: Task, method: Codip) -> None:
         _require_fit(task)
+        self.promises = method.promises(task)
+        task = replace(task, requirements=[*task.requirements, *self.promises])
         self.task = task
         self.method = method
         self.names = tuple(column.name for column in task.table.sensitive)
@@ -191,6 +227,7 @@ class Projector:
         self.information = task.information
         self.ratios = Ratios(self.information)
         self.recoder = _recoder(task, method)
+        self._loss: dict[Block, float] = {}
 
     # ---- finding a plan
 
@@ -207,14 +244,30 @@ class Projector:
         return found
 
     def accepts(self, plan: Plan) -> bool:
-        """CheckPlan*: Γβ is within β, and every block passes somewhere."""
+        """CheckPlan*: Γβ is within β, and every block passes somewhere.
+
+        Diversity against known values coarsens the cells of a shared table, where a table of its
+        own for each attribute would not: sharing that costs too much is refused.
+        """
         if self.ratios.exposure(plan) > self.method.beta + TIE:
             return False
         can_publish = self.recoder.can_publish
         for block in plan:
             if not can_publish(block):
                 return False
+            if self.promises and len(block) > 1 and self.loss(block) > MOST_LOSS:
+                return False
         return True
+
+    def loss(self, block: Block) -> float:
+        """The mean information loss of a cell of a block that can be published."""
+        if block not in self._loss:
+            outcome = self.recoder.recoded(block).outcome
+            size = np.bincount(outcome.class_of_row, self.task.table.weights)
+            cells = [column.loss[column.cell_of_class] for column in outcome.cells.values()]
+            share = size / size.sum()
+            self._loss[block] = float(np.mean([share @ loss for loss in cells])) if cells else 0.0
+        return self._loss[block]
 
     def _keeps_enough(self, plan: Plan) -> bool:
         return self.ratios.association_loss(plan) <= self.method.alpha + TIE
@@ -281,7 +334,7 @@ class Projector:
             Projection(self.named(block), found.outcome)
             for block, found in zip(plan, recoded, strict=True)
         )
-        return Projected(projections, facts)
+        return Projected(projections, facts, self.promises)
 
     def named(self, block: Iterable[int]) -> tuple[str, ...]:
         """The names of a block's attributes."""

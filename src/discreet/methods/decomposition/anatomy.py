@@ -2,7 +2,11 @@
 
 Xiao and Tao, "Anatomy: simple and effective privacy preservation"; here with the group forming of
 decomposition, of which it is the relative for a single attribute: every group has at least ℓ rows,
-no value twice, so an attacker believes no value with more than 1/ℓ.
+no value twice, so an attacker believes no value with more than 1/ℓ. Where a job names sensitive
+values, each of these is at most once in a group of at least ℓ rows, and the rows of harmless values
+are divided into parts (``divide_harmless``): ℓ is feasible if and only if no sensitive value has
+more than 1/ℓ of the rows. Where ℓ different values are asked for, harmless ones are not repeated
+beside a sensitive one.
 
 Cost: linear in the rows.
 """
@@ -14,11 +18,18 @@ from math import ceil
 from typing import ClassVar, Literal
 
 import numpy as np
+import polars as pl
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from discreet.errors import InfeasibleError, InputError, JobError
-from discreet.methods.base import NOT_NUMBERED, Bucketized, ShardedMethod, Task
-from discreet.methods.decomposition.group_forming import form_groups, join_residual_rows
+from discreet.methods.base import NOT_NUMBERED, Ability, Bucketized, ShardedMethod, Task
+from discreet.methods.decomposition.group_forming import (
+    divide_harmless,
+    form_groups,
+    join_residual_rows,
+    sensitive_mask,
+)
+from discreet.methods.decomposition.targets import IF_HARMLESS, largest_reason
 from discreet.methods.manifest_entry import MethodEntry, StatedRelease, bound_problems
 from discreet.methods.shared.grouped_rows import require_all
 from discreet.methods.shared.infeasibility import NOTHING_LEFT, nothing_by_default
@@ -26,7 +37,7 @@ from discreet.methods.shared.person_bands import banded_groups
 from discreet.methods.shared.person_groups import groups_of_persons
 from discreet.requirements.base import Requirement
 from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
-from discreet.requirements.feasibility import permissible_ell
+from discreet.requirements.feasibility import diverse_ell, permissible_ell
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.sa_diversity import SaDiversity
 from discreet.table.coded_table import Column
@@ -54,7 +65,7 @@ class Anatomy(ShardedMethod):
 
     name: ClassVar[str] = "anatomy"
     entry: ClassVar[type[MethodEntry]] = AnatomyEntry
-    reads_persons: ClassVar[bool] = True
+    abilities: ClassVar[frozenset[Ability]] = frozenset({Ability.PERSONS, Ability.SENSITIVE_VALUES})
 
     l: int | None = Field(  # noqa: E741 (the job's key)
         default=None,
@@ -74,6 +85,7 @@ class Anatomy(ShardedMethod):
 
     def promises(self, task: Task) -> tuple[PDiversity]:
         column = _sole_attribute(task)
+        sensitive = sensitive_mask(task, column)
         asked = task.requirements
         if task.kept is not None:  # enough persons need not have different values
             asked = [r for r in asked if not isinstance(r, KAnonymity)]
@@ -81,8 +93,9 @@ class Anatomy(ShardedMethod):
         if self.l is None and ell == 1:
             ell = _permissible(task, column)
             if ell == 1:
-                raise nothing_by_default(self.name, [column])
-        return (PDiversity(l=ell, attribute=column.name),)
+                raise nothing_by_default(self.name, [(column, sensitive)])
+        harmless = tuple(column.text.filter(pl.Series(~sensitive))) or None
+        return (PDiversity(l=ell, attribute=column.name, non_sensitive=harmless),)
 
     def most_suppressed(self, rows: int) -> int:
         return 0
@@ -100,15 +113,21 @@ class Anatomy(ShardedMethod):
         if task.kept is not None:
             return self._on_persons(task, task.kept)
         column = _sole_attribute(task)
-        permissible = permissible_ell(column.counts)
+        sensitive = sensitive_mask(task, column)
+        distinct = any(isinstance(r, SaDiversity | DistinctLDiversity) for r in task.requirements)
+        largest = diverse_ell if distinct else permissible_ell
+        permissible = largest(column.counts, sensitive)
         (promise,) = self.promises(task)
         ell = int(promise.l)
         if ell > permissible:
+            reason = largest_reason(column, sensitive, distinct=distinct)
             raise InfeasibleError(
-                f"anatomy: l = {ell} is above l_per = {permissible} of '{column.name}' "
-                f"(⌊{table.rows} / {int(column.counts.max())}⌋, rows over those of the most "
-                "frequent value), the largest for which every belief can stay at 1/l. "
-                + (f"Ask for at most {permissible}." if permissible > 1 else NOTHING_LEFT),
+                f"anatomy: l = {ell} is above l_per = {permissible} of '{column.name}' ({reason}. "
+                + (
+                    f"Ask for at most {permissible}."
+                    if permissible > 1
+                    else f"{IF_HARMLESS} {NOTHING_LEFT}"
+                ),
                 [
                     {
                         "requirement": promise.name,
@@ -118,8 +137,9 @@ class Anatomy(ShardedMethod):
                     }
                 ],
             )
-        formed = form_groups(column, (), ell, (), task, self.prefer)
-        group_of_row = join_residual_rows(formed, column, (), (), task.rng)
+        parts = column if distinct else divide_harmless(column, sensitive, ell, task.rng)
+        formed = form_groups(parts, (), ell, (), task, self.prefer)
+        group_of_row = join_residual_rows(formed, parts, (), (), task.rng)
         require_all(
             task,
             group_of_row,
@@ -149,8 +169,10 @@ class Anatomy(ShardedMethod):
 
 def _permissible(task: Task, column: Column) -> int:
     """The largest l for which every belief can stay at 1/l."""
+    sensitive = sensitive_mask(task, column)
+    values = int((column.reference > 0).sum())  # more would ask more of rare sensitive values
     if task.kept is None:
-        return permissible_ell(column.reference)
+        return min(permissible_ell(column.reference, sensitive), values)
     person, value = np.divmod(
         distinct_values(task.kept.number * column.cardinality + column.codes), column.cardinality
     )
@@ -159,8 +181,8 @@ def _permissible(task: Task, column: Column) -> int:
     having = np.bincount(
         band[person] * column.cardinality + value, minlength=len(members) * column.cardinality
     )
-    most = having.reshape(len(members), -1).max(axis=1)
-    return int((members // np.maximum(most, 1)).min())
+    most = having.reshape(len(members), -1)[:, sensitive].max(axis=1, initial=0)
+    return min(int((members // np.maximum(most, 1)).min()), values)
 
 
 def _sole_attribute(task: Task) -> Column:

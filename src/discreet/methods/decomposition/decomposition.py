@@ -40,13 +40,18 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt
 
 from discreet.errors import InfeasibleError, JobError
-from discreet.methods.base import Decomposed, NoiseValues, ShardedMethod, Task
-from discreet.methods.decomposition.group_forming import form_groups, join_residual_rows
+from discreet.methods.base import Ability, Decomposed, NoiseValues, ShardedMethod, Task
+from discreet.methods.decomposition.group_forming import (
+    form_groups,
+    join_residual_rows,
+    lacking_groups,
+)
 from discreet.methods.decomposition.group_merging import (
     SignatureGroups,
     exchange_rows,
     merge_lacking,
 )
+from discreet.methods.decomposition.insider_lists import GROUP_SIZE, lengthen_lists
 from discreet.methods.decomposition.noise import (
     NO_READER,
     PAIR,
@@ -61,6 +66,7 @@ from discreet.methods.decomposition.noise_support import support_noise, without_
 from discreet.methods.decomposition.targets import Targets, find_targets
 from discreet.methods.manifest_entry import MethodEntry, StatedRelease, bound_problems
 from discreet.requirements.base import Requirement
+from discreet.requirements.feasibility import diverse_ell
 from discreet.requirements.sa_diversity import (
     ConditionalLDiversity,
     Reader,
@@ -68,7 +74,7 @@ from discreet.requirements.sa_diversity import (
 )
 from discreet.statements import Statement
 from discreet.table.published import GROUP
-from discreet.typing import Ints, Ints32
+from discreet.typing import Bools, Ints, Ints32
 
 READERS = {"pair": PAIR, "row": ROW}
 
@@ -95,7 +101,14 @@ class DecompositionEntry(MethodEntry):
     groups: NonNegativeInt = 0
 
     def problems(self, release: StatedRelease) -> list[str]:
-        return bound_problems(self.l, release.promised)
+        promised: dict[str, int] = {}
+        for parameters in release.promised:
+            least, name = parameters.get("l"), parameters.get("attribute")
+            if isinstance(least, Mapping):
+                promised |= least
+            elif isinstance(least, int) and isinstance(name, str):
+                promised[name] = least
+        return bound_problems(self.l, [{"l": {name: promised.get(name) for name in self.l}}])
 
     def private_sentences(self, facts: Mapping[str, Any], utility: Mapping[str, Any]) -> list[str]:
         if "noise_values" not in facts:
@@ -110,6 +123,7 @@ class Decomposition(ShardedMethod):
 
     name: ClassVar[str] = "decomposition"
     entry: ClassVar[type[MethodEntry]] = DecompositionEntry
+    abilities: ClassVar[frozenset[Ability]] = frozenset({Ability.SENSITIVE_VALUES})
 
     primary: str | None = Field(
         default=None,
@@ -126,6 +140,11 @@ class Decomposition(ShardedMethod):
     conditional_l: ConditionalL | None = Field(
         default=None,
         description="The least number of values left to an attacker who knows the primary one.",
+    )
+    insider: bool = Field(
+        default=False,
+        description="Form larger groups and longer lists, so that an attacker who knows one other "
+        "sensitive value believes few sensitive ones above 1/l by the groups.",
     )
     prefer: Literal["nearby"] | None = Field(
         default=None, description="Form groups of rows with similar quasi-identifiers."
@@ -159,26 +178,39 @@ class Decomposition(ShardedMethod):
         wanted = targets.wanted
         if conditional:
             wanted = [max(want, conditional.l) for want in wanted]
-        formed = form_groups(targets.primary, targets.others, ell, wanted, task, self.prefer)
+        size = ell
+        if self.insider:
+            largest = diverse_ell(targets.primary.counts, targets.masks[0])
+            size = max(ell, min(GROUP_SIZE * ell, largest))
+        formed = form_groups(targets.primary, targets.others, size, wanted, task, self.prefer)
         group_of_row = join_residual_rows(formed, targets.primary, targets.others, wanted, task.rng)
         task.progress(self.name, 0.7)
-        asked = np.ones(formed.groups, bool) if conditional else formed.short
-        if not asked.any():
+        short = formed.short
+        if not all(mask.all() for mask in targets.masks):  # a residual row may expose a group
+            short = lacking_groups(
+                group_of_row, formed.groups, targets.others, targets.masks[1:], wanted
+            )
+        asked = np.ones(formed.groups, bool) if conditional else short
+        if not (asked.any() or (self.insider and targets.others)):
             return self._outcome(targets, conditional, group_of_row, formed.groups, {}, 0)
-        sensitive = index_sensitive(columns, task.table.rows)
+        sensitive = index_sensitive(columns, task.table.rows, targets.masks)
         groups = SignatureGroups(group_of_row, formed.groups, sensitive.classes.class_of_row)
-        if self.noise == "linkable":
+        if self.noise == "linkable":  # without longer lists
             noise = _linkable_noise(sensitive, groups, np.flatnonzero(asked), targets, task.rng)
             values = _by_attribute(noise, targets)
             return self._outcome(targets, None, group_of_row, formed.groups, values, 0)
         if conditional:
             _check_floor(sensitive, targets, conditional)
+        covered = np.concatenate(_covered_values(targets, conditional))
         reader = READERS[conditional.reader] if conditional else NO_READER
         floor = conditional.l if conditional else 0
 
         def fill(start: NDArray[np.int64], member: NDArray[np.int32]) -> Noise:
             least = [ell, *wanted]
-            return add_noise(sensitive, start, member, least, task.rng, reader=reader, floor=floor)
+            return add_noise(
+                sensitive, start, member, least, task.rng, reader=reader, floor=floor,
+                covered=covered,
+            )  # fmt: skip
 
         noise = groups.fill(np.flatnonzero(asked), fill)
         if conditional:
@@ -188,7 +220,13 @@ class Decomposition(ShardedMethod):
         merged = merge_lacking(groups, noise, fill, task)
         if merged.lacking is not None:
             raise _infeasible(merged.lacking, targets, sensitive)
-        noise = support_noise(sensitive, merged.group_of_row, merged.groups, merged.noise, task.rng)
+        noise, least = merged.noise, [ell, *wanted]
+        if self.insider:
+            noise = lengthen_lists(sensitive, merged.group_of_row, merged.groups, noise, least)
+        noise = support_noise(sensitive, merged.group_of_row, merged.groups, noise, task.rng, least)
+        if noise.lacking.any():
+            worst = noise.lacking[noise.lacking.sum(axis=1).argmax()]
+            raise _infeasible(worst, targets, sensitive)
         values = _by_attribute(noise, targets)
         return self._outcome(
             targets, conditional, merged.group_of_row, merged.groups, values, merged.merged
@@ -215,7 +253,8 @@ class Decomposition(ShardedMethod):
                 )
         if self.conditional_l is not None and targets.others:  # else it would say nothing
             own = self.conditional_l
-            asked.append(ConditionalLDiversity(l=own.l, reader=own.reader, known=primary))
+            stated = ConditionalLDiversity(l=own.l, reader=own.reader, known=primary)
+            asked += [one for one in stated.sparing(targets.harmless, ()) if one not in asked]  # type: ignore[misc]
         if not asked:
             return None
         if self.noise == "linkable":
@@ -226,7 +265,16 @@ class Decomposition(ShardedMethod):
                 ]
             )
         reader: Reader = "row" if any(one.reader == "row" for one in asked) else "pair"
-        return ConditionalLDiversity(l=max(one.l for one in asked), reader=reader, known=primary)
+        exempt = {
+            name: tuple(
+                value for value in values if all(value in _exempt(one, name) for one in asked)
+            )
+            for name, values in (asked[0].non_sensitive or {}).items()
+        }
+        return ConditionalLDiversity(
+            l=max(one.l for one in asked), reader=reader, known=primary,
+            non_sensitive={name: values for name, values in exempt.items() if values} or None,
+        )  # fmt: skip
 
     def _outcome(
         self,
@@ -249,11 +297,28 @@ class Decomposition(ShardedMethod):
         return Decomposed(group_of_row, noise, facts, _promises(targets, conditional))
 
 
+def _exempt(requirement: ConditionalLDiversity, name: str) -> tuple[str | None, ...]:
+    """The values of an attribute that a requirement lets be disclosed."""
+    return (requirement.non_sensitive or {}).get(name, ())
+
+
+def _covered_values(targets: Targets, conditional: ConditionalLDiversity | None) -> list[Bools]:
+    """(values,) For the primary attribute and the others, which values the floor covers."""
+    return [
+        np.array(
+            [conditional is None or text not in _exempt(conditional, column.name)
+             for text in column.text.to_list()],
+            np.bool_,
+        )
+        for column in (targets.primary, *targets.others)
+    ]  # fmt: skip
+
+
 def _promises(
     targets: Targets, conditional: ConditionalLDiversity | None
 ) -> tuple[Requirement, ...]:
-    own = SaDiversity(l=dict(targets.ell))
-    return (own,) if conditional is None else (own, conditional)
+    own = targets.guarantees
+    return tuple(own) if conditional is None else (*own, conditional)
 
 
 def _by_attribute(noise: Noise, targets: Targets) -> dict[str, NoiseValues]:
@@ -268,10 +333,13 @@ def _check_floor(
 ) -> None:
     """Refuse a floor that some primary value cannot meet: it occurs with too few values."""
     primary = sensitive.codes[:, 0]
+    masks = _covered_values(targets, conditional)
     for place, column in enumerate(targets.others):
         pairs = np.unique(np.stack([primary, sensitive.codes[:, place + 1]], axis=1), axis=0)
-        present = np.bincount(pairs[:, 0], minlength=targets.primary.cardinality)
-        least = int(present[present > 0].min())
+        values = targets.primary.cardinality
+        present = np.bincount(pairs[:, 0], minlength=values)
+        exposed = np.bincount(pairs[:, 0], masks[place + 1][pairs[:, 1]], values) > 0
+        least = int(present[exposed].min(initial=conditional.l))
         if least < conditional.l:
             raise InfeasibleError(
                 f"decomposition: conditional_l asks that {conditional.l} values of '{column.name}' "

@@ -19,6 +19,13 @@ if what remains can still be grouped: with r rows remaining, a value with more t
 is *critical* and has to be in the next group, wherever that is formed; a block without it stops. So
 the largest ℓ that any grouping can reach is reached here too.
 
+*Harmless values.* A value outside S(A), the sensitive values of the primary attribute, may have
+more than 1/ℓ of the rows. With m groups of ℓ distinct values, m at least the rows of the commonest
+sensitive value, such a value has at most m rows in them; its *surplus* rows form groups of their
+own, which contain harmless primary values alone. m is as large as the counts allow. Anatomy, whose
+guarantee bounds shares, divides the rows of harmless values into parts instead
+(``divide_harmless``): a harmless value may then be repeated beside a sensitive one.
+
 *Residual rows* join a group that lacks their value. One such group always exists: with ℓ at most
 ⌊n / n1⌋ no value has more rows than there are groups. Preferred is a group that the row saves from
 noise; among others chance decides.
@@ -33,19 +40,23 @@ most values are left out of them, and of the rows of the chosen signature a few 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from discreet.methods.base import Task
 from discreet.methods.shared.hilbert import task_keys
 from discreet.methods.shared.list_orders import shuffle_lists
+from discreet.requirements.base import Domain
+from discreet.requirements.covered_values import SparingRequirement
+from discreet.requirements.feasibility import most_diverse_groups
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
-from discreet.table.kernels.lists import starts_of
+from discreet.table.kernels.lists import distinct_values, starts_of
 from discreet.typing import Bools, Codes, Ints, Ints32
 
 TRIES = 16  # rows of a signature that are tried for the attributes outside it
@@ -60,10 +71,25 @@ class Formed:
 
     group_of_row: Ints32  # (rows,) −1 for a residual row
     short: Bools  # (groups,) whether some other attribute has too few values
+    harmless: int = 0  # the last groups: harmless primary values alone, which no residual row joins
 
     @property
     def groups(self) -> int:
         return len(self.short)
+
+
+def sensitive_mask(task: Task, column: Column) -> Bools:
+    """(values,) The sensitive values: those of the job, and all that a requirement covers."""
+    mask = task.sensitive_values.get(column.name)
+    if mask is None:
+        return np.ones(column.cardinality, np.bool_)
+    domain = Domain.of(column)
+    for requirement in task.requirements:
+        if isinstance(requirement, SparingRequirement) and column.name in (
+            requirement.named or (column.name,)
+        ):
+            mask = mask | requirement.is_sensitive(domain)
+    return mask
 
 
 def form_groups(
@@ -79,16 +105,54 @@ def form_groups(
     A group has ``ell`` rows with distinct values of the primary attribute; ``wanted`` are the
     distinct values that it should have of each of the others.
     """
-    if prefer != "nearby" or not task.table.quasi_identifiers:
-        return largest_groups(primary, others, ell, wanted, task.rng)
+    near = prefer == "nearby" and bool(task.table.quasi_identifiers)
+    order = np.argsort(task_keys(task), kind="stable") if near else np.arange(task.table.rows)
+    surplus = _surplus_rows(primary, sensitive_mask(task, primary), ell, task.rng)
+    if not len(surplus):
+        return _groups_of_rows(primary, others, ell, wanted, task, order, near)
+    is_surplus = np.zeros(task.table.rows, np.bool_)
+    is_surplus[surplus] = True
+    diverse = _groups_of_rows(primary, others, ell, wanted, task, order[~is_surplus[order]], near)
+    # Any rows may share a group of harmless values: their buckets are drawn.
+    part_of_row = np.zeros(task.table.rows, np.int32)
+    part_of_row[surplus] = task.rng.permutation(np.arange(len(surplus)) % ell)
+    parts = replace(primary, codes=part_of_row, text=pl.Series([str(part) for part in range(ell)]))
+    formed = _groups_of_rows(parts, others, ell, wanted, task, order[is_surplus[order]], near)
+    group_of_row = diverse.group_of_row.copy()
+    group_of_row[surplus] = formed.group_of_row[surplus] + diverse.groups
+    short = np.concatenate((diverse.short, formed.short))
+    last = surplus[formed.group_of_row[surplus] < 0]
+    if len(short):
+        group_of_row[last] = task.rng.integers(0, len(short), len(last))
+        return Formed(group_of_row, short, formed.groups)
+    group_of_row[last] = 0
+    return Formed(group_of_row, np.zeros(1, np.bool_), 1)
+
+
+def _groups_of_rows(
+    primary: Column,
+    others: Sequence[Column],
+    ell: int,
+    wanted: Sequence[int],
+    task: Task,
+    remaining: Ints,
+    near: bool,
+) -> Formed:
+    """Form groups of some rows, in their order where near ones are preferred."""
+    sensitive = [sensitive_mask(task, column) for column in others]
     group_of_row = np.full(task.table.rows, -1, np.int32)
-    remaining = np.argsort(task_keys(task), kind="stable")
+    if not near:
+        formed = largest_groups(
+            primary, others, ell, wanted, task.rng, remaining, sensitive=sensitive
+        )
+        group_of_row[remaining] = formed.group_of_row
+        return Formed(group_of_row, formed.short)
     short: list[Bools] = []
     groups = 0
     # Small blocks first, so that most groups are of near rows; the last block is the whole rest.
     smallest, *larger = (ell * times for times in GROUPS_OF_BLOCK)
-    for block in (smallest, *larger, task.table.rows):
-        formed = largest_groups(primary, others, ell, wanted, task.rng, remaining, block)
+    for block in (smallest, *larger, max(len(remaining), 1)):
+        formed = largest_groups(primary, others, ell, wanted, task.rng, remaining, block, sensitive)
         # A larger block may find values for a group that lacks some. Its rows go on: with one row
         # more of ℓ values each, what remains can still be grouped.
         stays = ~formed.short if block == smallest else np.ones(formed.groups, np.bool_)
@@ -101,6 +165,54 @@ def form_groups(
     return Formed(group_of_row, np.concatenate(short))
 
 
+def _surplus_rows(primary: Column, sensitive: Bools, ell: int, rng: np.random.Generator) -> Ints:
+    """Rows of harmless primary values that groups of distinct values have no place for."""
+    counts = primary.counts
+    places = most_diverse_groups(counts, sensitive, ell)
+    surplus = np.where(sensitive, 0, np.maximum(counts - places, 0))
+    rows = [
+        rng.choice(np.flatnonzero(primary.codes == value), surplus[value], replace=False)
+        for value in np.flatnonzero(surplus)
+    ]
+    return np.sort(np.concatenate([np.zeros(0, np.int64), *rows]))
+
+
+def divide_harmless(
+    primary: Column, sensitive: Bools, ell: int, rng: np.random.Generator
+) -> Column:
+    """Return the column with the rows of harmless values in parts of at most 1/ℓ of all rows.
+
+    Groups of ℓ distinct parts and sensitive values have each sensitive value once, so its share is
+    at most 1/ℓ; a harmless value may be repeated.
+    """
+    most = max(len(primary.codes) // ell, 1)
+    harmless = rng.permutation(np.flatnonzero(~sensitive[primary.codes]))
+    if not len(harmless):
+        return primary
+    codes = primary.codes.copy()
+    codes[harmless] = primary.cardinality + np.arange(len(harmless)) // most
+    text = pl.Series([str(code) for code in range(int(codes.max()) + 1)])
+    # Under its name, the job's sensitive values would be looked up; here every part counts as one.
+    return replace(primary, name="", codes=codes, text=text, total=None)
+
+
+def lacking_groups(
+    group_of_row: Ints32,
+    groups: int,
+    columns: Sequence[Column],
+    sensitive: Sequence[Bools],
+    wanted: Sequence[int],
+) -> Bools:
+    """(groups,) Which groups have a sensitive value of an attribute and too few values of it."""
+    lacking = np.zeros(groups, np.bool_)
+    for column, mask, want in zip(columns, sensitive, wanted, strict=True):
+        pair = distinct_values(group_of_row.astype(np.int64) * column.cardinality + column.codes)
+        group, value = np.divmod(pair, column.cardinality)
+        exposed = np.bincount(group, mask[value], groups) > 0
+        lacking |= exposed & (np.bincount(group, minlength=groups) < want)
+    return lacking
+
+
 def largest_groups(
     primary: Column,
     others: Sequence[Column],
@@ -109,16 +221,19 @@ def largest_groups(
     rng: np.random.Generator,
     rows: Ints | None = None,
     block: int | None = None,
+    sensitive: Sequence[Bools] | None = None,
 ) -> Formed:
     """Form groups of ``ell`` rows with distinct values of the primary attribute, block by block.
 
     ``rows`` are those that are not grouped yet, all by default; ``block`` is how many of them, in
-    their order, a block has at least. Without it, they are one block.
+    their order, a block has at least. Without it, they are one block. ``sensitive`` are the
+    sensitive values of each other attribute, all by default.
     """
     rows = np.arange(len(primary.codes)) if rows is None else rows
+    masks = sensitive or [np.ones(column.cardinality, np.bool_) for column in others]
     asked = sorted(
-        ((column, want) for column, want in zip(others, wanted, strict=True) if want > 1),
-        key=lambda pair: pair[0].cardinality,
+        (each for each in zip(others, wanted, masks, strict=True) if each[1] > 1),
+        key=lambda each: each[0].cardinality,
     )
     # A bucket is a value of the primary attribute within a block.
     value = primary.codes[rows]
@@ -132,10 +247,14 @@ def largest_groups(
     block_start = np.searchsorted(bucket, np.arange(blocks + 1) * primary.cardinality)
     remaining = np.bincount(value, minlength=primary.cardinality)
     # Rows by signature, the commonest first; chance decides among the rows of each.
-    columns = [column for column, _ in asked]
+    columns = [column for column, _, _ in asked]
     signatures, indexed = sign_rows(bucket_of_row, len(bucket), columns, rows)
     cardinality = [column.cardinality for column in columns[:indexed]]
-    fine = [column.codes[rows] for column in columns[indexed:]]
+    marked = [mask for _, _, mask in asked]
+    # The last bit of a value outside the signatures tells whether it is sensitive.
+    fine = [
+        2 * column.codes[rows] + mask[column.codes[rows]] for column, _, mask in asked[indexed:]
+    ]
     bucket_start, row_start, row = signatures.bucket_start, signatures.row_start, signatures.row
     labels = np.repeat(np.arange(len(row_start) - 1, dtype=np.int32), np.diff(row_start))
     shuffle_lists(rng, row, row_start)
@@ -156,10 +275,10 @@ def largest_groups(
         row_start,
         row,
         np.lexsort((-sizes, of_bucket)).astype(np.int32),
-        np.array([want for _, want in asked], np.int64),
+        np.array([want for _, want, _ in asked], np.int64),
         np.cumsum([0, *cardinality])[:-1].astype(np.int64),
-        sum(cardinality),
-        np.stack(fine).take(row, axis=1) if fine else np.zeros((0, 0), np.int32),
+        np.concatenate([np.zeros(0, np.bool_), *marked[:indexed]]),
+        np.stack(fine).astype(np.int32).take(row, axis=1) if fine else np.zeros((0, 0), np.int32),
         labels,
         *_levels(signatures.count, bucket_start),
         *_levels(sizes, block_start),
@@ -215,10 +334,18 @@ def _choose(
     values: Ints32,
     penalty: Ints,
     offset: Ints,
+    sensitive: Bools,
+    exposed: Bools,
+    turns: int,
     stamp: Ints32,
     group: int,
 ) -> int:
-    """The signature of a bucket with the least penalty, of those a commonest one."""
+    """The signature of a bucket with the least penalty, of those a commonest one.
+
+    ``exposed``: the attributes of which the group has a sensitive value. Until then, a value that
+    the group has already costs nothing, and the first sensitive one costs the values that the
+    ``turns`` after this one cannot supply.
+    """
     alive = at_least[base + 1]
     best, least = -1, np.int64(2**62)
     begin = 0
@@ -230,11 +357,14 @@ def _choose(
             signature = ranked[first + place]
             cost = np.int64(0)
             for attribute in range(values.shape[1]):
-                if (
-                    penalty[attribute]
-                    and stamp[offset[attribute] + values[signature, attribute]] == group
-                ):
-                    cost += penalty[attribute]
+                if not penalty[attribute]:
+                    continue
+                at = offset[attribute] + values[signature, attribute]
+                if exposed[attribute]:
+                    if stamp[at] == group:
+                        cost += penalty[attribute]
+                elif sensitive[at]:
+                    cost += max(penalty[attribute] - 1 - turns, 0)
             if cost < least:
                 best, least = signature, cost
                 if cost == 0:
@@ -251,8 +381,10 @@ def _take(
     row: Ints32,
     held: Ints32,
     penalty: Ints,  # of the attributes outside the signature
+    exposed: Bools,
     members: Ints32,
     turn: int,
+    turns: int,
 ) -> None:
     """Choose a remaining row of a signature and put it last.
 
@@ -264,6 +396,10 @@ def _take(
         place = end - 1 - step
         cost = np.int64(0)
         for attribute in range(len(held)):
+            if not exposed[attribute]:
+                if penalty[attribute] and held[attribute, place] & 1:
+                    cost += max(penalty[attribute] - 1 - turns, 0)
+                continue
             for other in range(turn if penalty[attribute] else 0):
                 if members[attribute, other] == held[attribute, place]:
                     cost += penalty[attribute]
@@ -296,7 +432,7 @@ def _form(
     by_size: Ints32,  # (buckets,) those of each block, the largest first
     wanted: Ints,
     offset: Ints,
-    stamps: int,
+    sensitive: Bools,  # (values of the attributes in the signatures,)
     held: Ints32,  # (attributes outside the signatures, rows) in the order of rows
     labels: Ints32,  # (rows,) the signatures of each bucket's rows, shuffled
     level_start: Ints,
@@ -318,8 +454,9 @@ def _form(
     here = np.full(len(remaining), -1, np.int64)  # the bucket of each value in this block
     members = np.empty((len(held), ell), np.int32)
     group_of_place = np.full(rows, -1, np.int32)
-    stamp = np.full(stamps, -1, np.int32)
+    stamp = np.full(len(sensitive), -1, np.int32)
     penalty = np.empty(len(wanted), np.int64)
+    exposed = np.zeros(len(wanted), np.bool_)
     chosen = np.empty(ell, np.int32)
     short = np.zeros(rows // ell, np.bool_)
     before = remaining.copy()
@@ -346,6 +483,7 @@ def _form(
             ):
                 break
             penalty[:] = wanted
+            exposed[:] = False
             for turn in range(ell):
                 bucket = chosen[turn]
                 first, base = bucket_start[bucket], level_start[bucket]
@@ -362,22 +500,27 @@ def _form(
                     unread[label] -= 1
                 if turn > 0:
                     signature = _choose(
-                        rng, first, base, at_least, ranked, count, values, penalty, offset, stamp,
-                        group,
+                        rng, first, base, at_least, ranked, count, values, penalty, offset,
+                        sensitive, exposed, ell - 1 - turn, stamp, group,
                     )  # fmt: skip
                 begin = row_start[signature]
                 taken = begin + count[signature] - 1
-                _take(begin, taken + 1, row, held, penalty[indexed:], members, turn)
+                _take(
+                    begin, taken + 1, row, held, penalty[indexed:], exposed[indexed:], members,
+                    turn, ell - 1 - turn,
+                )  # fmt: skip
                 _drop_one(signature, first, base, count, ranked, rank, at_least)
                 group_of_place[taken] = group
                 # A value that is new in the group lowers the penalty of its attribute.
                 for attribute in range(indexed):
                     place = offset[attribute] + values[signature, attribute]
+                    exposed[attribute] |= sensitive[place]
                     if stamp[place] != group:
                         stamp[place] = group
                         penalty[attribute] = max(penalty[attribute] - 1, 0)
                 for attribute in range(len(held)):
                     value = held[attribute, taken]
+                    exposed[indexed + attribute] |= value & 1 == 1
                     members[attribute, turn] = value
                     place = 0
                     while members[attribute, place] != value:
@@ -390,7 +533,7 @@ def _form(
                 _drop_one(bucket, low, level, size, by_size, size_rank, of_size)
             ungrouped -= ell
             for attribute in range(len(penalty)):
-                short[group] |= penalty[attribute] > 0
+                short[group] |= exposed[attribute] and penalty[attribute] > 0
             group += 1
     return group_of_place, short[:group]
 
@@ -491,7 +634,8 @@ def join_residual_rows(
     if not len(residual):
         return formed.group_of_row
     group_of_row = formed.group_of_row.copy()
-    short = np.flatnonzero(formed.short)
+    joined = formed.groups - formed.harmless
+    short = np.flatnonzero(formed.short[:joined])
     if len(short) > CONSIDERED:
         short = rng.choice(short, CONSIDERED, replace=False)
     groups_of_value = _groups_of_values(primary, residual, group_of_row)
@@ -506,6 +650,7 @@ def join_residual_rows(
         value = int(primary.codes[row])
         has_value = np.zeros(formed.groups, bool)
         has_value[groups_of_value[value]] = True
+        has_value[joined:] = True
         group = _most_saved(row, has_value, values, lacking, others)
         if group is None:
             group = int(rng.choice(np.flatnonzero(~has_value)))

@@ -30,7 +30,7 @@ from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
-from discreet.typing import Codes, Ints, Ints32
+from discreet.typing import Bools, Codes, Ints, Ints32
 
 NO_READER, PAIR, ROW = 0, 1, 2
 
@@ -44,10 +44,14 @@ class SensitiveTable:
     offset: Ints  # (attributes + 1,) where the values of each attribute begin
     start: Ints  # (values of all attributes + attributes,) where the signatures of each begin
     listed: Ints32  # (attributes, signatures) by value
+    sensitive: Bools  # (values of all attributes,)
 
 
-def index_sensitive(columns: Sequence[Column], rows: int) -> SensitiveTable:
-    """Index T^S; the primary attribute comes first."""
+def index_sensitive(
+    columns: Sequence[Column], rows: int, sensitive: Sequence[Bools] | None = None
+) -> SensitiveTable:
+    """Index T^S; the primary attribute comes first. By default all values are sensitive."""
+    masks = sensitive or [np.ones(column.cardinality, np.bool_) for column in columns]
     classes = group_codes([c.codes for c in columns], [c.cardinality for c in columns], rows)
     codes = np.stack([column.codes[classes.first_row] for column in columns], axis=1)
     offset = np.cumsum([0, *(column.cardinality for column in columns)]).astype(np.int64)
@@ -64,6 +68,7 @@ def index_sensitive(columns: Sequence[Column], rows: int) -> SensitiveTable:
         offset,
         np.concatenate(starts),
         np.stack(listed),
+        np.concatenate(masks),
     )
 
 
@@ -75,6 +80,16 @@ class Noise:
     attribute: Ints32  # (values,)
     value: Codes  # (values,)
     lacking: Ints32  # (groups, attributes) values that could not be found
+
+    def and_further(self, group: Ints32, attribute: Ints32, value: Codes) -> Noise:
+        """The same with more values, by group."""
+        groups = np.concatenate((self.group, group))
+        order = np.argsort(groups, kind="stable")
+        attributes, values = (
+            np.concatenate((self.attribute, attribute)),
+            np.concatenate((self.value, value)),
+        )
+        return Noise(groups[order], attributes[order], values[order], self.lacking)
 
     def of(self, attribute: int) -> tuple[Ints32, Codes]:
         """The groups and values of one attribute's noise."""
@@ -91,12 +106,19 @@ def add_noise(
     *,
     reader: int = NO_READER,
     floor: int = 0,
+    covered: Bools | None = None,
+    known: Noise | None = None,
 ) -> Noise:
     """Fill up some groups.
 
     Their members are signatures, ``member[start[g]:start[g + 1]]``; ``wanted`` has the least number
-    of values of each attribute, in the order of the sensitive table.
+    of values of each attribute of which a group has a sensitive value, in the order of the
+    sensitive table. ``covered`` are the values that the floor covers, all by default. ``known`` is
+    noise that the groups have already, by group; a lending row may
+    then add values to any set, so that it is found wherever a primary value has another row.
     """
+    nothing = np.zeros(0, np.int32)
+    known = known or Noise(nothing, nothing, nothing, np.zeros((0, 0), np.int32))
     group, attribute, value, lacking = _add_noise(
         rng,
         sensitive.codes,
@@ -106,9 +128,14 @@ def add_noise(
         sensitive.listed,
         start,
         member,
+        sensitive.sensitive,
         np.array(wanted, np.int64),
         reader,
         floor,
+        np.ones(len(sensitive.sensitive), np.bool_) if covered is None else covered,
+        np.searchsorted(known.group, np.arange(len(start))),
+        known.attribute,
+        known.value,
     )
     return Noise(group, attribute, value, lacking)
 
@@ -131,7 +158,7 @@ def add_linkable_noise(
         for place, want in enumerate(wanted):
             held = primary if place == 0 else np.unique(rows[:, place])
             lack = want - len(held)
-            if lack <= 0:
+            if lack <= 0 or not sensitive.sensitive[sensitive.offset[place] + held].any():
                 continue
             if place > 0:  # the primary attribute gets no noise
                 linkable = np.unique(np.concatenate([linked[place][p] for p in primary]))
@@ -163,12 +190,16 @@ def _find_filler(
     sets: Ints32,
     held: Ints,
     stamp: Ints,
-    wanted: Ints,
+    needed: Ints,
+    widen: bool,
 ) -> int:
-    """A random signature that lends new values to sets that lack some, and to no other."""
+    """A random signature that lends new values to sets that lack some, and to no other.
+
+    Where none is found and sets may be widened, one that adds the fewest values to other sets.
+    """
     by, least = 0, np.int64(2**62)  # the complete set whose index lists the fewest signatures
     for attribute in range(len(held)):
-        if attribute > 0 and held[attribute] < wanted[attribute]:
+        if attribute > 0 and (widen or held[attribute] < needed[attribute]):
             continue
         listings = np.int64(0)
         base = offset[attribute] + attribute
@@ -178,19 +209,24 @@ def _find_filler(
         if listings < least:
             by, least = attribute, listings
     base = offset[by] + by
-    found, weight = -1, 0.0
+    found, weight, fewest = -1, 0.0, codes.shape[1] if widen else 0
     for i in range(held[by]):
         value = sets[by, i]
         for place in range(start[base + value], start[base + value + 1]):
             signature = listed[by, place]
-            new, fits = 0, True
+            new, further = 0, 0  # values for sets that lack some, and for others
             for attribute in range(codes.shape[1]):
                 if stamp[offset[attribute] + codes[signature, attribute]] < 0:
-                    if attribute == 0 or held[attribute] >= wanted[attribute]:
-                        fits = False
+                    if attribute > 0 and held[attribute] < needed[attribute]:
+                        new += 1
+                        continue
+                    further += 1
+                    if attribute == 0 or further > fewest:
+                        new = -codes.shape[1]
                         break
-                    new += 1
-            if fits and new:
+            if new > 0:
+                if further < fewest:
+                    fewest, weight = further, 0.0
                 weight += size[signature]
                 if rng.random() * weight < size[signature]:
                     found = signature
@@ -208,11 +244,17 @@ def _count_open(
     held: Ints,
     stamp: Ints,
     reader: int,
+    covered: Bools,
     seen: NDArray[np.bool_],
     left: Ints32,
+    exposed: NDArray[np.bool_],
 ) -> None:
-    """For each primary value of a group, which values of each other attribute an attacker keeps."""
+    """For each primary value of a group, which values of each other attribute an attacker keeps.
+
+    ``exposed``: whether one of them is covered by the floor.
+    """
     seen[: held[0]] = False
+    exposed[: held[0]] = False
     left[: held[0]] = 0
     for i in range(held[0]):
         value = sets[0, i]
@@ -229,6 +271,9 @@ def _count_open(
             for attribute in range(1, codes.shape[1]):
                 at = stamp[offset[attribute] + codes[signature, attribute]]
                 if at >= 0 and not seen[i, attribute, at]:
+                    exposed[i, attribute] |= covered[
+                        offset[attribute] + codes[signature, attribute]
+                    ]
                     seen[i, attribute, at] = True
                     left[i, attribute] += 1
 
@@ -280,9 +325,14 @@ def _add_noise(
     listed: Ints32,
     group_start: Ints,
     member: Ints32,
+    sensitive: Bools,
     wanted: Ints,
     reader: int,
     floor: int,
+    covered: Bools,
+    known_start: Ints,
+    known_attribute: Ints32,
+    known_value: Ints32,
 ) -> tuple[Ints32, Ints32, Ints32, Ints32]:
     groups, attributes = len(group_start) - 1, codes.shape[1]
     stamp = np.full(offset[attributes], -1, np.int64)  # places in the set of the current group
@@ -292,36 +342,55 @@ def _add_noise(
     for attribute in range(attributes):
         most = max(most, wanted[attribute])
     room = largest + most + largest * attributes * floor  # values in a set at most
+    room = min(room + len(known_value) + most * attributes, offset[attributes]) + 1
     sets = np.empty((attributes, room), np.int32)
     held = np.zeros(attributes, np.int64)
+    needed = np.zeros(attributes, np.int64)  # of the current group: none without a sensitive value
     seen = np.zeros((largest if reader else 0, attributes, room), np.bool_)
     left = np.zeros((largest if reader else 0, attributes), np.int32)
+    exposed = np.zeros(left.shape, np.bool_)
     lacking = np.zeros((groups, attributes), np.int32)
     out_group, out_attribute, out_value = [np.int32(0)], [np.int32(0)], [np.int32(0)]
     for group in range(groups):
         held[:] = 0
+        needed[:] = 0
         for i in range(group_start[group], group_start[group + 1]):
             for attribute in range(attributes):
                 value = codes[member[i], attribute]
+                if sensitive[offset[attribute] + value]:
+                    needed[attribute] = wanted[attribute]
                 if stamp[offset[attribute] + value] < 0:
                     stamp[offset[attribute] + value] = held[attribute]
                     sets[attribute, held[attribute]] = value
                     held[attribute] += 1
+        for i in range(known_start[group], known_start[group + 1]):
+            attribute, value = known_attribute[i], known_value[i]
+            if sensitive[offset[attribute] + value]:
+                needed[attribute] = wanted[attribute]
+            if stamp[offset[attribute] + value] < 0:
+                stamp[offset[attribute] + value] = held[attribute]
+                sets[attribute, held[attribute]] = value
+                held[attribute] += 1
         while True:
             lender, short = -1, False
             for attribute in range(attributes):
-                short |= held[attribute] < wanted[attribute]
+                short |= held[attribute] < needed[attribute]
             if short:
                 lender = _find_filler(
-                    rng, codes, size, offset, start, listed, sets, held, stamp, wanted
-                )
+                    rng, codes, size, offset, start, listed, sets, held, stamp, needed,
+                    len(known_value) > 0,
+                )  # fmt: skip
                 if lender < 0:
                     break
             elif reader:
-                _count_open(codes, offset, start, listed, sets, held, stamp, reader, seen, left)
+                _count_open(
+                    codes, offset, start, listed, sets, held, stamp, reader, covered, seen, left,
+                    exposed,
+                )  # fmt: skip
                 for i in range(held[0]):
                     for attribute in range(1, attributes):
-                        if lender < 0 and left[i, attribute] < floor:
+                        lacks = exposed[i, attribute] and left[i, attribute] < floor
+                        if lender < 0 and lacks:
                             lender = _find_opener(
                                 rng, codes, size, offset, start, listed, sets, stamp, i,
                                 attribute, seen,
@@ -330,6 +399,8 @@ def _add_noise(
                 break
             for attribute in range(1, attributes):
                 value = codes[lender, attribute]
+                if sensitive[offset[attribute] + value]:
+                    needed[attribute] = wanted[attribute]
                 if stamp[offset[attribute] + value] < 0:
                     stamp[offset[attribute] + value] = held[attribute]
                     sets[attribute, held[attribute]] = value
@@ -338,7 +409,7 @@ def _add_noise(
                     out_attribute.append(np.int32(attribute))
                     out_value.append(np.int32(value))
         for attribute in range(attributes):
-            lacking[group, attribute] = max(wanted[attribute] - held[attribute], 0)
+            lacking[group, attribute] = max(needed[attribute] - held[attribute], 0)
             for i in range(held[attribute]):
                 stamp[offset[attribute] + sets[attribute, i]] = -1
     return (

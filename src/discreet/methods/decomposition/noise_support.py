@@ -10,15 +10,18 @@ Most exchanges are direct: an owner of the lending row is in a group whose sets 
 is given. Where there is none, longer exchanges are searched in the whole table, as far as its graph
 is searched at all (``table.assignments``). Where there is none either, an owner's group gets the
 values of the row that is given as further noise. That makes a direct exchange possible and removes
-no other.
+no other. It may bring the first sensitive value of an attribute into a group of harmless ones; that
+group is then filled up in turn, until nothing is lacking. Sets only grow, so this ends.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.decomposition.noise import Noise, SensitiveTable
+from discreet.methods.decomposition.noise import Noise, SensitiveTable, add_noise
 from discreet.table.assignments import Sets, impossible_values, possible_rows
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
@@ -34,18 +37,54 @@ def support_noise(
     groups: int,
     noise: Noise,
     rng: np.random.Generator,
+    wanted: Sequence[int],
 ) -> Noise:
-    """Return the noise, and values added so that no reader can strike any of it out."""
-    doubtful = without_assignment(sensitive, group_of_row, groups, noise, rng)
-    if not len(doubtful):
-        return noise
-    _, added = _exchange(rng, sensitive, group_of_row, groups, noise, doubtful, widen=True)
-    group, attribute, value = added
+    """Return the noise, and values added so that no reader can strike any of it out.
+
+    ``wanted`` has the least number of values of each attribute of which a group has a sensitive
+    one. Only in the groups that get more, ``lacking`` says what could not be found.
+    """
+    while True:
+        doubtful = without_assignment(sensitive, group_of_row, groups, noise, rng)
+        if not len(doubtful):
+            return noise
+        _, added = _exchange(rng, sensitive, group_of_row, groups, noise, doubtful, widen=True)
+        noise = noise.and_further(*added)
+        if sensitive.sensitive.all():
+            return noise
+        filled = _fill_widened(sensitive, group_of_row, groups, noise, distinct_values(added[0]),
+                               rng, wanted)  # fmt: skip
+        if filled.lacking.any() or not len(filled.value):
+            lacking = np.zeros((groups, len(wanted)), np.int32)
+            lacking[distinct_values(added[0])] = filled.lacking
+            return Noise(noise.group, noise.attribute, noise.value, lacking)
+        noise = noise.and_further(filled.group, filled.attribute, filled.value)
+
+
+def _fill_widened(
+    sensitive: SensitiveTable,
+    group_of_row: Ints32,
+    groups: int,
+    noise: Noise,
+    widened: Ints,
+    rng: np.random.Generator,
+    wanted: Sequence[int],
+) -> Noise:
+    """Fill up some groups that have noise already; the new values are by the groups' numbers."""
+    place = np.full(groups, -1, np.int32)
+    place[widened] = np.arange(len(widened), dtype=np.int32)
+    rows = np.flatnonzero(place[group_of_row] >= 0)
+    rows = rows[np.argsort(place[group_of_row[rows]], kind="stable")]
+    start = np.searchsorted(place[group_of_row[rows]], np.arange(len(widened) + 1))
+    own = np.flatnonzero(place[noise.group] >= 0)
+    known = Noise(
+        place[noise.group[own]], noise.attribute[own], noise.value[own],
+        np.zeros((0, 0), np.int32),
+    )  # fmt: skip
+    member = sensitive.classes.class_of_row[rows]
+    filled = add_noise(sensitive, start, member, wanted, rng, known=known)
     return Noise(
-        np.concatenate((noise.group, group)),
-        np.concatenate((noise.attribute, attribute)),
-        np.concatenate((noise.value, value)),
-        noise.lacking,
+        widened[filled.group].astype(np.int32), filled.attribute, filled.value, filled.lacking
     )
 
 
@@ -71,6 +110,19 @@ def _struck(
     sensitive: SensitiveTable, group_of_row: Ints32, groups: int, noise: Noise
 ) -> NDArray[np.bool_]:
     """Return which noise values no assignment has; all where the graph is too large to know."""
+    sets, places = sets_of_noise(sensitive, group_of_row, groups, noise)
+    size = np.bincount(group_of_row, minlength=groups)
+    possible = possible_rows(sets, sensitive.codes, sensitive.classes.size, 0, size)
+    if possible is None:
+        return np.ones(len(noise.value), bool)
+    found: NDArray[np.bool_] = impossible_values(sets, sensitive.codes, possible)[places]
+    return found
+
+
+def sets_of_noise(
+    sensitive: SensitiveTable, group_of_row: Ints32, groups: int, noise: Noise
+) -> tuple[Sets, Ints]:
+    """Return the sets of all groups, and where each noise value is in them."""
     codes = sensitive.codes[sensitive.classes.class_of_row]
     attributes = codes.shape[1]
     width = int(codes.max(initial=0)) + 1
@@ -79,14 +131,7 @@ def _struck(
     entries = distinct_values(np.concatenate((of_rows.reshape(-1), of_noise)))
     start = np.searchsorted(entries, np.arange(attributes * groups + 1) * width)
     sets = Sets(start.astype(np.int64), (entries % width).astype(np.int32), groups)
-    size = np.bincount(group_of_row, minlength=groups)
-    possible = possible_rows(sets, sensitive.codes, sensitive.classes.size, 0, size)
-    if possible is None:
-        return np.ones(len(noise.value), bool)
-    found: NDArray[np.bool_] = impossible_values(sets, sensitive.codes, possible)[
-        np.searchsorted(entries, of_noise)
-    ]
-    return found
+    return sets, np.searchsorted(entries, of_noise)
 
 
 def _exchange(

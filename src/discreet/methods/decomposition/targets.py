@@ -11,16 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import polars as pl
+
 from discreet.by_name import nearest
 from discreet.errors import InfeasibleError, InputError, JobError
 from discreet.methods.base import Task
+from discreet.methods.decomposition.group_forming import sensitive_mask
 from discreet.methods.shared.infeasibility import NOTHING_LEFT, nothing_by_default
 from discreet.requirements.base import Requirement
 from discreet.requirements.diversity import DistinctLDiversity
-from discreet.requirements.feasibility import permissible_ell
+from discreet.requirements.feasibility import diverse_ell, permissible_ell
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.sa_diversity import ConditionalLDiversity, SaDiversity
 from discreet.table.coded_table import Column
+from discreet.typing import Bools
+
+IF_HARMLESS = "If the most frequent value is no secret, name it under 'non_sensitive_values'."
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +36,31 @@ class Targets:
     primary: Column
     others: tuple[Column, ...]
     ell: Mapping[str, int]  # by attribute, in the table's order
+    sensitive: Mapping[str, Bools]  # (values,) by attribute
 
     @property
     def wanted(self) -> list[int]:
         """The numbers of the other attributes."""
         return [self.ell[column.name] for column in self.others]
+
+    @property
+    def masks(self) -> list[Bools]:
+        """The sensitive values of the primary attribute and of the others."""
+        return [self.sensitive[column.name] for column in (self.primary, *self.others)]
+
+    @property
+    def guarantees(self) -> list[Requirement]:
+        """What is promised: ℓ values of each attribute, if a group has a sensitive one."""
+        return SaDiversity(l=dict(self.ell)).sparing(self.harmless, list(self.ell))
+
+    @property
+    def harmless(self) -> dict[str, tuple[str | None, ...]]:
+        """The values that are not sensitive, by attribute, where there are any."""
+        return {
+            column.name: tuple(column.text.filter(pl.Series(~self.sensitive[column.name])))
+            for column in (self.primary, *self.others)
+            if not self.sensitive[column.name].all()
+        }
 
 
 def find_targets(
@@ -52,18 +78,26 @@ def find_targets(
     columns = table.sensitive
     _check_names([*ell, *([primary] if primary else [])], [c.name for c in columns], method)
     _check_requirements(task.requirements, method)
-    permissible = {column.name: permissible_ell(column.counts) for column in columns}
-    usual = {column.name: permissible_ell(column.reference) for column in columns}
+    masks = {column.name: sensitive_mask(task, column) for column in columns}
+    permissible = {c.name: permissible_ell(c.counts, masks[c.name]) for c in columns}
+    usual = {c.name: diverse_ell(c.reference, masks[c.name]) for c in columns}
     first = primary or max(usual, key=lambda name: usual[name])  # the first on a tie
     asked = {name: int(want) for name, want in ell.items()}
     for requirement in task.requirements:
         for name, want in _asked_by(requirement, columns).items():
             asked[name] = max(asked.get(name, 1), want)
     settled = {name: asked.get(name, usual[name]) for name in usual}
-    unprotected = [c for c in columns if c.name not in asked and usual[c.name] == 1]
+    unprotected = [
+        (column, masks[column.name])
+        for column in columns
+        if column.name not in asked
+        and usual[column.name] == 1
+        and column.name not in task.dependents
+    ]
     if unprotected:
         raise nothing_by_default(method, unprotected)
-    _check_permissible(settled, permissible, first, columns, table.rows, method, beyond_permissible)
+    permissible[first] = diverse_ell(table[first].counts, masks[first])
+    _check_permissible(settled, permissible, first, columns, masks, method, beyond_permissible)
     for requirement in task.requirements:
         if isinstance(requirement, KAnonymity) and requirement.k > settled[first]:
             raise InfeasibleError(
@@ -74,7 +108,7 @@ def find_targets(
                 [_failure(requirement, {"k": settled[first]})],
             )
     others = tuple(column for column in columns if column.name != first)
-    return Targets(table[first], others, settled)
+    return Targets(table[first], others, settled, masks)
 
 
 def _check_names(named: Sequence[str], known: Sequence[str], method: str) -> None:
@@ -120,7 +154,7 @@ def _check_permissible(
     permissible: Mapping[str, int],
     primary: str,
     columns: Sequence[Column],
-    rows: int,
+    masks: Mapping[str, Bools],
     method: str,
     beyond_permissible: bool,
 ) -> None:
@@ -128,7 +162,6 @@ def _check_permissible(
     feasible = dict(settled)
     for column in columns:
         name, want = column.name, settled[column.name]
-        greatest = int(column.counts.max())
         values = int((column.counts > 0).sum())
         if want > permissible[name] and (name == primary or not beyond_permissible):
             feasible[name] = permissible[name]
@@ -137,20 +170,38 @@ def _check_permissible(
                 if name == primary
                 else "'beyond_permissible: true' allows more, at the cost of noise"
             )
+            reason = largest_reason(column, masks[name], distinct=name == primary)
             sentences.append(
-                f"'{name}': l = {want} is above l_per = {permissible[name]} (⌊{rows} / {greatest}⌋,"
-                f" rows over those of the most frequent value), the largest for which every belief "
-                f"can stay at 1/l; {remedy}"
+                f"'{name}': l = {want} is above l_per = {permissible[name]} ({reason}; {remedy}"
             )
-        elif want > values:
+        elif want > values and column.counts[masks[name]].any():
             feasible[name] = values
             sentences.append(f"'{name}': l = {want}, but it has {values} values in all")
     if sentences:
         protecting = {} if min(feasible.values()) == 1 else feasible
         failure = _failure(SaDiversity(l=dict(settled)), feasible) | {"feasible": protecting}
         useless = any(feasible[name] == 1 < settled[name] for name in settled)
-        advice = NOTHING_LEFT if useless else "Ask for at most that."
+        advice = f"{IF_HARMLESS} {NOTHING_LEFT}" if useless else "Ask for at most that."
         raise InfeasibleError(f"{method}: {'; '.join(sentences)}. {advice}", [failure])
+
+
+def largest_reason(column: Column, sensitive: Bools, *, distinct: bool) -> str:
+    """Why an l is the largest, as the end of a sentence in parentheses."""
+    rows, greatest = int(column.counts.sum()), int(column.counts[sensitive].max(initial=0))
+    if sensitive.all():
+        return (
+            f"⌊{rows} / {greatest}⌋, rows over those of the most frequent value), the largest for "
+            "which every belief can stay at 1/l"
+        )
+    if distinct:
+        return (
+            f"the most frequent sensitive value has {greatest} of {rows} rows), the largest for "
+            "which all rows with a sensitive value are in groups of l distinct values"
+        )
+    return (
+        f"⌊{rows} / {greatest}⌋, rows over those of the most frequent sensitive value), the "
+        "largest for which every belief in a sensitive value can stay at 1/l"
+    )
 
 
 def _failure(requirement: Requirement, feasible: Mapping[str, int]) -> dict[str, object]:

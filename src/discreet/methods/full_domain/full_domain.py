@@ -41,7 +41,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, NonNegativeInt
 
-from discreet.methods.base import NOT_NUMBERED, Generalized, Method, Spread, Task
+from discreet.methods.base import NOT_NUMBERED, Ability, Generalized, Method, Spread, Task
 from discreet.methods.full_domain.costs import Measure
 from discreet.methods.full_domain.lattice_search import NodeResult
 from discreet.methods.full_domain.lattice_search import minimal_nodes as search_minimal_nodes
@@ -58,13 +58,18 @@ class FullDomain(Method):
     """Recode every quasi-identifier to one level, the same for all rows, at the least cost."""
 
     name: ClassVar[str] = "full-domain"
-    judges_counts: ClassVar[bool] = True
-    judges_attackers: ClassVar[bool] = True
-    judges_population: ClassVar[bool] = True
-    judges_presence: ClassVar[bool] = True
+    abilities: ClassVar[frozenset[Ability]] = frozenset(
+        {
+            Ability.COUNTS,
+            Ability.SENSITIVE_VALUES,
+            Ability.ATTACKERS,
+            Ability.POPULATION,
+            Ability.PRESENCE,
+            Ability.PERSONS,
+        }
+    )
     entry: ClassVar[type[MethodEntry]] = FullDomainEntry
     spread: ClassVar[Spread | None] = Spread.COUNTS
-    reads_persons: ClassVar[bool] = True
 
     suppression: float = Field(
         default=0.0, ge=0, le=1, description="The share of the rows that may be suppressed."

@@ -51,7 +51,7 @@ from pydantic import Field, model_validator
 
 from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy, public_place
-from discreet.methods.base import CellColumn, Generalized, Method, Task
+from discreet.methods.base import Ability, CellColumn, Generalized, Method, Task
 from discreet.methods.local_recoding.greedy import (
     FIRST_CEILING,
     Opening,
@@ -91,7 +91,7 @@ class LocalRecoding(Method):
     """Give every class its own cells, so that as little as possible is lost."""
 
     name: ClassVar[str] = "local-recoding"
-    judges_counts: ClassVar[bool] = True
+    abilities: ClassVar[frozenset[Ability]] = frozenset({Ability.COUNTS, Ability.SENSITIVE_VALUES})
     entry: ClassVar[type[MethodEntry]] = LabelledEntry
 
     effort: Literal["quick", "good", "best"] | Annotated[float, Field(gt=0, le=1e6)] = Field(

@@ -51,7 +51,7 @@ from pydantic import Field
 from discreet.errors import InputError
 from discreet.hierarchies.automatic import AUTOMATIC
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.methods.base import CellColumn, Generalized, Method, Spread, Task
+from discreet.methods.base import Ability, CellColumn, Generalized, Method, Spread, Task
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.mondrian.cuts import Pieces, propose_cuts, put_failing_last
 from discreet.methods.mondrian.key_blocks import BlockRecoding, recode_blocks
@@ -74,13 +74,18 @@ class Mondrian(Method):
     """Cut the table in ever smaller parts as long as every part meets all requirements."""
 
     name: ClassVar[str] = "mondrian"
-    judges_counts: ClassVar[bool] = True
-    judges_attackers: ClassVar[bool] = True
+    abilities: ClassVar[frozenset[Ability]] = frozenset(
+        {
+            Ability.COUNTS,
+            Ability.SENSITIVE_VALUES,
+            Ability.ATTACKERS,
+            Ability.LINKS,
+            Ability.POPULATION,
+            Ability.POPULATION_CELLS,
+        }
+    )
     entry: ClassVar[type[MethodEntry]] = LabelledEntry
     spread: ClassVar[Spread | None] = Spread.CUTS
-    judges_links: ClassVar[bool] = True
-    judges_population: ClassVar[bool] = True
-    spans_population: ClassVar[bool] = True
 
     cuts: Literal["strict", "relaxed"] = Field(
         default="strict",

@@ -1,9 +1,9 @@
 """Groups in which no value of any sensitive attribute fills more than its share: the kernels.
 
-Rows lie in the order of a curve, so near rows have near numbers. Each attribute j allows a value
-``size · part[j] // whole[j]`` times in a group of that size (part/whole = 1/ℓ), and a group has at
-least ``least`` rows. Groups are lists through ``next_row``, short ones, so that everything about a
-group is found by walking it.
+Rows lie in the order of a curve, so near rows have near numbers. Each bound j allows a sensitive
+value ``size · part[j] // whole[j]`` times in a group of that size (part/whole = 1/ℓ), and a group
+has at least ``least`` rows. Values that are not sensitive are HARMLESS: nothing bounds them. Groups
+are lists through ``next_row``, short ones, so that everything about a group is found by walking it.
 
 A row *fits* a group if the group with it keeps every bound. Joining groups that keep the bounds
 keeps them, because ⌊·⌋ is superadditive.
@@ -21,14 +21,15 @@ from discreet.table.kernels import kernel
 RANGE, SET, TREE = 0, 1, 2  # what the loss of a quasi-identifier in a group is
 
 NONE = -1
+HARMLESS = -1  # a value that is not sensitive
 
 
 class Rows(NamedTuple):
     """What the kernels know of the rows, in curve order."""
 
-    values: NDArray[np.int32]  # (rows, sensitive attributes)
-    part: NDArray[np.int64]  # (sensitive attributes,)
-    whole: NDArray[np.int64]  # (sensitive attributes,)
+    values: NDArray[np.int32]  # (rows, bounds) HARMLESS where the bound does not cover the value
+    part: NDArray[np.int64]  # (bounds,)
+    whole: NDArray[np.int64]  # (bounds,)
     least: int  # rows of the smallest group
     codes: NDArray[np.int32]  # (rows, quasi-identifiers)
     kind: NDArray[np.int64]  # (quasi-identifiers,) RANGE, SET or TREE
@@ -86,13 +87,15 @@ def remove(groups: DiverseGroups, group: int, row: int) -> None:
 # Compiled: called for every group that a row is compared with.
 @kernel
 def excess(rows: Rows, groups: DiverseGroups, group: int, row: int, without: int) -> int:
-    """By how many places a row is too much for a group, over all attributes; 0 where it fits.
+    """By how many places a row is too much for a group, over all bounds; 0 where it fits.
 
     ``without`` is a member that makes room, or NONE.
     """
     size = groups.size[group] + 1 - (1 if without >= 0 else 0)
     total = 0
     for j in range(rows.values.shape[1]):
+        if rows.values[row, j] < 0:  # HARMLESS
+            continue
         count = 1
         member = groups.first[group]
         while member >= 0:

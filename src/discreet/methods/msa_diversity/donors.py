@@ -30,11 +30,12 @@ USED = 4  # groups, at most, that are no longer donors after a row was placed, e
 
 
 def count_values(values: Codes, start: Ints) -> Ints:
-    """Return how often each value occurs in some rows; attribute j begins at ``start[j]``."""
+    """Return how often sensitive values occur in some rows; those of bound j from ``start[j]``."""
     counts = np.zeros(start[-1], np.int64)
     for first in range(0, len(values), STRETCH):
-        numbers = values[first : first + STRETCH] + start[:-1]
-        counts += np.bincount(numbers.ravel(), minlength=len(counts))
+        stretch = values[first : first + STRETCH]
+        numbers = (stretch + start[:-1])[stretch >= 0]
+        counts += np.bincount(numbers, minlength=len(counts))
     return counts
 
 
@@ -116,16 +117,19 @@ def must_go(rows: Rows, unplaced: Ints, start: Ints, counts: Ints) -> NDArray[np
     size = len(rows.values)
     gone = np.zeros(len(unplaced), np.bool_)
     values = rows.values[unplaced] + start[:-1]
+    sensitive = rows.values[unplaced] >= 0
     level = rows.values.shape[1]
     while level > 0:
         dropped = 0
         for i in np.flatnonzero(~gone):
-            over = counts[values[i]] * rows.whole > size * rows.part
+            covered = np.flatnonzero(sensitive[i])
+            number = values[i, covered]
+            over = counts[number] * rows.whole[covered] > size * rows.part[covered]
             if over.sum() >= level:
                 gone[i] = True
                 dropped += 1
                 size -= 1
-                counts[values[i]] -= 1
+                counts[number] -= 1
         if dropped == 0 or level > 1:
             level -= 1
     return gone
@@ -138,7 +142,7 @@ def unite_remaining(
     groups: DiverseGroups,
     unplaced: NDArray[np.int64],
     ordered: NDArray[np.int64],  # groups along the curve
-    start: NDArray[np.int64],  # (attributes + 1,) where each begins in a list of all values
+    start: NDArray[np.int64],  # (bounds + 1,) where each begins in a list of all values
     bundle: int,
     count: int,
     placed: NDArray[np.int64],  # how often each value occurs in groups
@@ -148,8 +152,10 @@ def unite_remaining(
     Rows for which all groups together have no room wait for the next bundle. If unplaced and placed
     rows together keep the bounds, every row finds a group. Returns the number of groups.
     """
-    held = np.zeros(start[-1], np.int64)  # how often it occurs in the bundle and its donors
-    cursor = np.zeros(start[-1], np.int64)  # the next donor of each value
+    # how often each value occurs in the bundle and its donors, and the next donor of each value;
+    # the last place is that of all harmless values, which nothing bounds
+    held = np.zeros(start[-1] + 1, np.int64)
+    cursor = np.zeros(start[-1] + 1, np.int64)
     donors = np.empty(len(ordered) + len(unplaced), np.int64)
     donors[: len(ordered)] = ordered
     known = len(ordered)
@@ -158,14 +164,17 @@ def unite_remaining(
     wanted = bundle
     for end in range(1, len(unplaced) + 1):
         for j in range(rows.values.shape[1]):
-            placed[start[j] + rows.values[unplaced[end - 1], j]] += 1
-            held[start[j] + rows.values[unplaced[end - 1], j]] += 1
+            if rows.values[unplaced[end - 1], j] >= 0:
+                placed[start[j] + rows.values[unplaced[end - 1], j]] += 1
+                held[start[j] + rows.values[unplaced[end - 1], j]] += 1
         if end < len(unplaced) and end - begin < wanted:
             continue
         total = size + end - begin
         fits = total >= rows.least
         for i in range(begin, end):
             for j in range(rows.values.shape[1]):
+                if rows.values[unplaced[i], j] < 0:  # harmless
+                    continue
                 count_of = placed[start[j] + rows.values[unplaced[i], j]]
                 fits = fits and count_of * rows.whole[j] <= total * rows.part[j]
         if not fits:
@@ -178,7 +187,8 @@ def unite_remaining(
         member = groups.first[count]
         while member >= 0:
             for j in range(rows.values.shape[1]):
-                held[start[j] + rows.values[member, j]] = 0
+                if rows.values[member, j] >= 0:
+                    held[start[j] + rows.values[member, j]] = 0
             member = groups.next_row[member]
         donors[known] = count
         known += 1
@@ -202,7 +212,7 @@ def _add_donors(
     """Merge donors into the group of a bundle until it keeps its bounds."""
     for row in bundle:
         for j in range(rows.values.shape[1]):
-            value = start[j] + rows.values[row, j]
+            value = start[j] + rows.values[row, j] if rows.values[row, j] >= 0 else start[-1]
             wrapped = False
             while (
                 held[value] * rows.whole[j] > groups.size[union] * rows.part[j]
@@ -223,6 +233,7 @@ def _add_donors(
                     member = groups.first[group]
                     while member >= 0:
                         for k in range(rows.values.shape[1]):
-                            held[start[k] + rows.values[member, k]] += 1
+                            if rows.values[member, k] >= 0:
+                                held[start[k] + rows.values[member, k]] += 1
                         member = groups.next_row[member]
                     merge(groups, union, group)

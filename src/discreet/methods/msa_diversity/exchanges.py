@@ -276,7 +276,8 @@ def _fits(rows: Rows, members: Members, leaving: Ints, entering: Ints) -> Bools:
     fits = np.ones(len(leaving), np.bool_)
     for j, values in enumerate(np.ascontiguousarray(rows.values.T)):
         count = members.count(values, leaving, entering)
-        fits &= count + 1 <= size * rows.part[j] // rows.whole[j]
+        harmless = values[entering] < 0
+        fits &= harmless | (count + 1 <= size * rows.part[j] // rows.whole[j])
     return fits
 
 

@@ -73,6 +73,8 @@ def form_groups(
 def may_join(rows: Rows, chosen: NDArray[np.int64], members: int, row: int) -> bool:
     """Return whether a row and the first members of a group can be part of a smallest group."""
     for j in range(rows.values.shape[1]):
+        if rows.values[row, j] < 0:  # harmless
+            continue
         count = 1
         for i in range(members):
             if rows.values[chosen[i], j] == rows.values[row, j]:
@@ -108,7 +110,8 @@ def choose(
             for other in range(found):
                 share = False
                 for j in range(rows.values.shape[1] if other != i else 0):
-                    if rows.values[candidate[i], j] == rows.values[candidate[other], j]:
+                    value = rows.values[candidate[i], j]
+                    if value >= 0 and value == rows.values[candidate[other], j]:
                         share = True
                         break
                 if share:

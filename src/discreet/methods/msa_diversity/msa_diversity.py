@@ -11,6 +11,7 @@ SA-distinct group      a smallest group: ``group_forming.may_join``
 1D QI                  ``hilbert.task_keys``
 Grouping, Satisfy      ``group_forming.form_groups``, ``stacked_forming``
 remaining tuples       ``unplaced_rows``, ``donors``
+don't-care values      ``diverse_groups.HARMLESS``
 generalize, anatomize  ``publish: generalized``, ``publish: buckets``
 =====================  ========================================================================
 
@@ -23,7 +24,9 @@ curve order leaks to an attacker who knows the algorithm; ``grouping: blocks`` c
 without a look at sensitive values and groups inside a block by sensitive values and chance alone.
 (5) ℓ may be a fraction and differ between attributes, and ``k-anonymity`` may ask for more rows
 than ℓ: a smallest group then has as many rows as all of them need, and a value may occur in it
-⌊size/ℓ⌋ times.
+⌊size/ℓ⌋ times. A value that the job declares non-sensitive is bounded by nothing and makes no two
+rows collide (ℓ-diversity's don't-care set, Machanavajjhala and others, 2007, 4.3);
+``joined_groups`` adds what distinct and m-diversity then ask for beyond shares.
 
 (6) Where many rows have the same sensitive values, a window of rows fills up with rows that exclude
 each other; groups are then formed from stacks of equal rows. (7) Rows that fit nowhere nearby are
@@ -49,7 +52,7 @@ from pydantic import Field
 
 from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.methods.base import Bucketized, Generalized, Method, Spread, Task
+from discreet.methods.base import Ability, Bucketized, Generalized, Method, Spread, Task
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.msa_diversity.diverse_groups import (
     RANGE,
@@ -67,6 +70,7 @@ from discreet.methods.msa_diversity.donors import (
 )
 from discreet.methods.msa_diversity.exchanges import exchange_best
 from discreet.methods.msa_diversity.group_forming import cut_blocks, form_groups
+from discreet.methods.msa_diversity.joined_groups import join_failing
 from discreet.methods.msa_diversity.manifest_entry import MsaDiversityEntry
 from discreet.methods.msa_diversity.paper_grouping import paper_groups
 from discreet.methods.msa_diversity.share_bounds import (
@@ -88,6 +92,7 @@ from discreet.methods.shared.grouped_rows import (
     merge_equal_cells,
     published_hierarchy,
     require_all,
+    require_whole_table,
 )
 from discreet.methods.shared.hilbert import scale_of_values, task_keys
 from discreet.methods.shared.list_orders import order_of_words, shuffled_lists
@@ -99,6 +104,8 @@ from discreet.table.persons import Keeping
 from discreet.table.published import GROUP
 from discreet.typing import Codes, Ints
 
+# Requirements that groups meet by construction.
+KNOWN = (KAnonymity, PDiversity, DistinctLDiversity, EntropyLDiversity)
 CANDIDATES = 64  # rows that are compared with each other when a group is formed
 LARGEST_TREE = 512  # values of a hierarchy whose pairs are looked up
 COMPARED = 1024  # combinations of sensitive values among which partners are sought
@@ -121,6 +128,7 @@ class MsaDiversity(Method):
     name: ClassVar[str] = "msa-diversity"
     entry: ClassVar[type[MethodEntry]] = MsaDiversityEntry
     spread: ClassVar[Spread | None] = Spread.CURVE
+    abilities: ClassVar[frozenset[Ability]] = frozenset({Ability.COUNTS, Ability.SENSITIVE_VALUES})
 
     grouping: Literal["curve", "blocks", "paper"] = Field(
         default="curve",
@@ -176,9 +184,12 @@ class MsaDiversity(Method):
             raise InputError("msa-diversity: the table has no rows. Check the source.")
         bounds = bounds_of(task)
         least = require_feasible(task, bounds, self.suppression)
+        if not self.most_suppressed(task.table.rows):
+            require_whole_table(task, self.name, KNOWN)
         found = self._grouped(task, bounds)
+        group = join_failing(task, found.order, found.group)
         group_of_row = np.empty(task.table.rows, np.int32)
-        group_of_row[found.order] = found.group
+        group_of_row[found.order] = group
         suppressed = int((group_of_row < 0).sum())
         if suppressed > self.suppression * task.table.rows + 1e-9 or suppressed == task.table.rows:
             raise too_many(task, bounds, suppressed, least, self.suppression)
@@ -190,7 +201,7 @@ class MsaDiversity(Method):
                 "use mondrian for requirements other than p-diversity, m-diversity, distinct and "
                 "entropy diversity and k-anonymity",
             ),
-            known=(KAnonymity, PDiversity, DistinctLDiversity, EntropyLDiversity),
+            known=KNOWN,
         )
         facts = {
             "groups": int(group_of_row.max()) + 1,
@@ -204,7 +215,7 @@ class MsaDiversity(Method):
         if self.publish == "buckets":
             return Bucketized(group_of_row, facts=facts, private=private)
         codes = list(found.codes.T)
-        cells = cells_of_groups(task, found.group, grid=self.cells == "grid", codes=codes)
+        cells = cells_of_groups(task, group, grid=self.cells == "grid", codes=codes)
         if self.cells == "grid":
             merged, cells = merge_equal_cells(cells, int(group_of_row.max()) + 1)
             group_of_row = np.where(group_of_row >= 0, merged[group_of_row], -1).astype(np.int32)
@@ -214,7 +225,7 @@ class MsaDiversity(Method):
     def _grouped(self, task: Task, bounds: Bounds) -> Grouped:
         order = curve_order(task)
         if self.grouping == "paper":
-            values = _stacked(task.table.sensitive, order)
+            values = _bounded_values(task, bounds, order)
             group = paper_groups(values, _places(task, order), bounds.least)
             codes = _stacked(task.table.quasi_identifiers, order)
             return Grouped(order, group, codes, {"grouped": int((group >= 0).sum())})
@@ -301,9 +312,9 @@ def rows_along(task: Task, bounds: Bounds, order: NDArray[np.int64]) -> Rows:
         pairs.append(_pair_losses(hierarchy) if hierarchy and kinds[-1] == TREE else np.zeros(0))
     places = [scale_of_values(column, task.hierarchies.get(column.name)) for column in columns]
     return Rows(
-        values=_stacked(table.sensitive, order),
-        part=np.array([ell.denominator for ell in bounds.ell], np.int64),
-        whole=np.array([ell.numerator for ell in bounds.ell], np.int64),
+        values=_bounded_values(task, bounds, order),
+        part=np.array([share.ell.denominator for share in bounds.shares], np.int64),
+        whole=np.array([share.ell.numerator for share in bounds.shares], np.int64),
         least=bounds.least,
         codes=_stacked(columns, order),
         kind=np.array(kinds, np.int64),
@@ -313,6 +324,15 @@ def rows_along(task: Task, bounds: Bounds, order: NDArray[np.int64]) -> Rows:
         pair_start=_starts(pairs),
         pair=np.concatenate([*pairs, np.zeros(0)]),
     )
+
+
+def _bounded_values(task: Task, bounds: Bounds, order: Ints) -> Codes:
+    """(rows, bounds) The value that each bound counts, HARMLESS where it covers none."""
+    columns = [task.table[share.attribute] for share in bounds.shares]
+    values = _stacked(columns, order)
+    for number, share in enumerate(bounds.shares):
+        values[:, number] = share.code_of_value.take(values[:, number])
+    return values
 
 
 def _stacked(columns: Sequence[Column], order: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -422,14 +442,16 @@ def hardness_of(rows: Rows) -> NDArray[np.float64]:
 
 
 def _frequency(rows: Rows, chosen: Ints | slice) -> NDArray[np.float64]:
-    """For each attribute and chosen row how often its value occurs, over what is allowed."""
+    """For each bound and chosen row how often its value occurs, over what is allowed."""
     start = _value_starts(rows)
-    counts = count_values(rows.values, start)[rows.values[chosen] + start[:-1]]
+    values = rows.values[chosen]
+    counts = np.append(count_values(rows.values, start), 0)  # the last for harmless ones
+    counts = counts[np.where(values >= 0, values + start[:-1], len(counts) - 1)]
     return np.asarray((counts * (rows.whole / rows.part)).T)
 
 
 def _value_starts(rows: Rows) -> Ints:
-    """Where the values of each attribute begin in a list of all values, and its end."""
+    """Where the values of each bound begin in a list of all values, and its end."""
     return np.cumsum([0, *(rows.values.max(axis=0) + 1)], dtype=np.int64)
 
 
@@ -464,7 +486,7 @@ def _unplaced(groups: DiverseGroups) -> int:
 
 def form_stacked(rows: Rows, groups: DiverseGroups, unplaced: NDArray[np.int64]) -> None:
     """Form groups of unplaced rows, however far apart."""
-    codes = [np.ascontiguousarray(rows.values[unplaced, j]) for j in range(rows.values.shape[1])]
+    codes = [rows.values[unplaced, j] + 1 for j in range(rows.values.shape[1])]  # 0: harmless
     stacks = group_codes(codes, [int(code.max()) + 1 for code in codes], len(unplaced))
     form_from_stacks(
         rows, groups, unplaced, stacks.class_of_row, stacks.count, CANDIDATES, COMPARED,

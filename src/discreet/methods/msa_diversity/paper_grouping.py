@@ -5,7 +5,8 @@ each of another; taking a record strikes its row and its column out. With more t
 a record strikes out every record that shares a value with it, and its number of items is the sum of
 the counts of its values. Two readings of the pseudo-code: the loop over distinct quasi-identifiers
 never returns to records that were left over where a group was found, so they are suppressed; and
-``Satisfy`` asks for ℓ records, so groups have exactly ℓ.
+``Satisfy`` asks for ℓ records, so groups have exactly ℓ. Records that share a value which is not
+sensitive do not strike each other out.
 
 Cost: for each record that is taken, linear in the records that wait.
 """
@@ -21,7 +22,7 @@ from discreet.typing import Codes, Ints
 
 
 def paper_groups(
-    values: Codes,  # (rows, attributes) sensitive values in the order of the curve
+    values: Codes,  # (rows, bounds) in the order of the curve, HARMLESS where not sensitive
     places: Ints,  # where each distinct combination of quasi-identifiers begins, and the end
     size: int,
 ) -> NDArray[np.int32]:
@@ -44,7 +45,7 @@ def paper_groups(
 
 
 def _distinct(values: Codes, waiting: Ints, size: int) -> Ints | None:
-    """So many records without a common value, those with the most items first; None if too few."""
+    """So many records without a common sensitive value, most items first; None if too few."""
     chosen: list[int] = []
     left = waiting
     while len(chosen) < size:
@@ -53,8 +54,9 @@ def _distinct(values: Codes, waiting: Ints, size: int) -> Ints | None:
         items = np.zeros(len(left), np.int64)
         for column in values[left].T:
             _, value, count = np.unique(column, return_inverse=True, return_counts=True)
-            items += count[value]
+            items += np.where(column >= 0, count[value], 0)
         taken = left[int(items.argmax())]
         chosen.append(int(taken))
-        left = left[(values[left] != values[taken]).all(axis=1)]
+        own = values[taken]
+        left = left[((values[left] != own) | (own < 0)).all(axis=1) & (left != taken)]
     return np.array(chosen, np.int64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,58 +11,94 @@ from numpy.typing import NDArray
 
 from discreet.errors import InfeasibleError, InputError
 from discreet.methods.base import Task
-from discreet.requirements.base import AttributeRequirement
+from discreet.methods.msa_diversity.diverse_groups import HARMLESS
+from discreet.requirements.base import Domain
+from discreet.requirements.covered_values import SparingRequirement
 from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
 from discreet.requirements.exact_ratios import exact
 from discreet.requirements.feasibility import least_suppressed
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.table.coded_table import Column
+from discreet.typing import Codes, Ints
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class ShareBound:
+    """No sensitive value, or kind of values, of an attribute fills more than 1/ℓ of a group."""
+
+    attribute: str
+    ell: Fraction
+    code_of_value: Codes  # (values,) of the value or its kind, HARMLESS for one not sensitive
+
+    def counts(self, column: Column) -> Ints:
+        """Return how often each code occurs, harmless ones as a code of its own for every row."""
+        covered = self.code_of_value >= 0
+        counts = np.bincount(self.code_of_value[covered], column.counts[covered])
+        harmless = int(column.counts[~covered].sum())
+        return np.concatenate([counts.astype(np.int64), np.ones(harmless, np.int64)])
+
+
+@dataclass(frozen=True, eq=False)
 class Bounds:
-    """For each sensitive attribute the ℓ of its 1/ℓ (1 where none is asked), and a least size."""
+    """What the requirements ask of every group: bounds on shares, and a least size."""
 
-    ell: tuple[Fraction, ...]
+    shares: tuple[ShareBound, ...]
     least: int
 
 
 def bounds_of(task: Task) -> Bounds:
     """Return what the requirements ask of a group's counts.
 
-    ℓ-pdiversity implies distinct and entropy ℓ-diversity, so those count as it. Any other
+    ℓ-pdiversity implies entropy ℓ-diversity, and distinct and m-diversity where all values are
+    sensitive or ℓ is 2, so these count as it; ``joined_groups`` does the rest. Any other
     requirement is checked on the outcome.
     """
     sensitive = task.table.sensitive
     if not sensitive:
         raise InputError("msa-diversity: no attribute is sensitive. Give one the role 'sensitive'.")
-    ell = {column.name: Fraction(1) for column in sensitive}
+    shares: dict[tuple[str, bytes], ShareBound] = {}
     least = 1
     for requirement in task.requirements:
         if isinstance(requirement, KAnonymity):
             least = max(least, requirement.k)
         elif isinstance(requirement, PDiversity | DistinctLDiversity | EntropyLDiversity):
-            for name in _spoken_of(requirement, sensitive):
-                ell[name] = max(ell[name], exact(requirement.l))
-    if max(ell.values()) == 1 and least == 1:
+            for name in requirement.named or tuple(column.name for column in sensitive):
+                codes = _codes(requirement, task.domains[name])
+                key, ell = (name, codes.tobytes()), exact(requirement.l)
+                if ell > 1 and (key not in shares or shares[key].ell < ell):
+                    shares[key] = ShareBound(name, ell, codes)
+    if not shares and least == 1:
         raise InputError(
             "msa-diversity: no requirement states l. Require p-diversity or m-diversity, for "
             "example 'm-diversity: {l: 3}'."
         )
-    whole = max(math.ceil(bound) for bound in ell.values())
-    return Bounds(tuple(ell[column.name] for column in sensitive), max(least, whole))
+    if not shares:  # k-anonymity alone: every value is harmless
+        column = sensitive[0]
+        harmless = np.full(column.cardinality, HARMLESS, np.int32)
+        return Bounds((ShareBound(column.name, Fraction(1), harmless),), least)
+    whole = max(math.ceil(share.ell) for share in shares.values())
+    return Bounds(tuple(shares.values()), max(least, whole))
 
 
-def _spoken_of(requirement: AttributeRequirement, sensitive: Sequence[Column]) -> list[str]:
-    return list(requirement.named) or [column.name for column in sensitive]
+def _codes(requirement: SparingRequirement, domain: Domain) -> Codes:
+    """(values,) Which values count as one for a requirement; HARMLESS for those not covered."""
+    codes = np.arange(len(domain.values), dtype=np.int32)
+    level = getattr(requirement, "level", None)
+    if isinstance(level, int) and domain.hierarchy is not None:
+        codes = domain.hierarchy.levels[level].node_of_leaf.astype(np.int32)
+    return np.where(requirement.is_sensitive(domain), codes, HARMLESS).astype(np.int32)
 
 
 def require_feasible(task: Task, bounds: Bounds, suppression: float) -> int:
-    """Return how many rows must be suppressed at least; InfeasibleError where that is too many."""
+    """Return how many rows must be suppressed at least; InfeasibleError where that is too many.
+
+    Only sensitive values bound: a share of all rows above 1/ℓ of a harmless value costs no row.
+    """
     rows = task.table.rows
     counts_of_ell: dict[int, list[NDArray[np.int64]]] = {}
-    for column, ell in zip(task.table.sensitive, bounds.ell, strict=True):
-        counts_of_ell.setdefault(math.floor(ell), []).append(column.counts)
+    for share in bounds.shares:
+        counts = share.counts(task.table[share.attribute])
+        counts_of_ell.setdefault(math.floor(share.ell), []).append(counts)
     least = max(least_suppressed(counts, ell) for ell, counts in counts_of_ell.items())
     if bounds.least > rows:
         least = rows
@@ -76,31 +111,35 @@ def too_many(
     task: Task, bounds: Bounds, found: int | None, least: int, suppression: float
 ) -> InfeasibleError:
     rows = task.table.rows
-    worst: dict[str, float] = {}
-    for column, ell in zip(task.table.sensitive, bounds.ell, strict=True):
-        feasible = rows / int(column.counts.max())
-        if feasible < ell:
-            worst[column.name] = math.floor(feasible * 1000) / 1000
+    shown: dict[str, tuple[float, float]] = {}  # greatest share and largest feasible l
+    spared = set()
+    for share in bounds.shares:
+        greatest = int(share.counts(task.table[share.attribute]).max())
+        feasible = math.floor(rows / greatest * 1000) / 1000
+        if rows < greatest * share.ell and feasible <= shown.get(share.attribute, (0, rows))[1]:
+            shown[share.attribute] = greatest / rows, feasible
+            if (share.code_of_value < 0).any():
+                spared.add(share.attribute)
     sentences = [f"msa-diversity: at least {least} of {rows} rows ({least / rows:.1%}) must go"]
     if found is not None:
         sentences[0] += f", and {found} ({found / rows:.1%}) were left without a group"
     sentences[0] += f"; {suppression:.1%} are allowed."
-    shares = {
-        column.name: int(column.counts.max()) / rows
-        for column in task.table.sensitive
-        if column.name in worst
-    }
     sentences += [
-        f"One value of '{name}' fills {shares[name]:.1%} of the rows: without suppression the "
-        f"largest feasible l is {ell:g}."
-        for name, ell in worst.items()
+        f"One {'sensitive ' if name in spared else ''}value of '{name}' fills {share:.1%} of the "
+        f"rows: without suppression the largest feasible l is {ell:g}."
+        for name, (share, ell) in shown.items()
     ]
-    least_l = min(worst.values(), default=1.0)
-    changes = [] if worst and least_l <= 1 else ["ask for a smaller l (weaker protection)"]
+    least_l = min((ell for _, ell in shown.values()), default=1.0)
+    changes = [] if shown and least_l <= 1 else ["ask for a smaller l (weaker protection)"]
     if least < rows:
         changes.append(
             f"set 'suppression' to {least / rows:.3f} or more (these rows are not published)"
         )
+    changes += [
+        f"name the most frequent value of '{name}' under 'non_sensitive_values', if it is no secret"
+        for name in shown
+        if name not in spared
+    ]
     changes.append("drop the attribute (analysts lose it)")
     sentences.append(f"To make it feasible: {'; or '.join(changes)}.")
     failures: list[dict[str, object]] = [

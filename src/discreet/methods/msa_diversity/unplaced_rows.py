@@ -105,9 +105,9 @@ def join(
     rows: Rows, groups: DiverseGroups, row: int, near: NDArray[np.int64], count: int, limits: Limits
 ) -> bool:
     """Join near groups, at most four, until a row fits their union."""
-    attributes = rows.values.shape[1]
+    bounds = rows.values.shape[1]
     taken = np.empty(4, np.int64)
-    held = np.zeros(attributes, np.int64)  # how often the union has the row's own values
+    held = np.zeros(bounds, np.int64)  # how often the union has the row's own values
     size = 0
     for step in range(4):
         best = -1
@@ -122,7 +122,9 @@ def join(
             if again or size + groups.size[group] >= limits.most:
                 continue
             over = 0
-            for j in range(attributes):
+            for j in range(bounds):
+                if rows.values[row, j] < 0:  # harmless
+                    continue
                 total = held[j] + occurrences(rows, groups, group, j, rows.values[row, j]) + 1
                 room = (size + groups.size[group] + 1) * rows.part[j] // rows.whole[j]
                 over += max(total - room, 0)
@@ -130,7 +132,7 @@ def join(
                 best, least = group, over
         if best < 0:
             return False
-        for j in range(attributes):
+        for j in range(bounds):
             held[j] += occurrences(rows, groups, best, j, rows.values[row, j])
         size += groups.size[best]
         taken[step] = best
@@ -145,9 +147,9 @@ def join(
 # Compiled: called for every group that is considered for a row.
 @kernel
 def occurrences(rows: Rows, groups: DiverseGroups, group: int, j: int, value: int) -> int:
-    """Return how often a group has a value of attribute j."""
+    """Return how often a group has a value that bound j covers; 0 for a harmless one."""
     count = 0
-    member = groups.first[group]
+    member = groups.first[group] if value >= 0 else -1
     while member >= 0:
         if rows.values[member, j] == value:
             count += 1

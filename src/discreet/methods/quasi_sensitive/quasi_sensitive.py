@@ -44,7 +44,15 @@ from discreet.errors import InfeasibleError, JobError
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.knowledge.links import Links
 from discreet.knowledge.terms import Terms, term_rows, terms_of
-from discreet.methods.base import NOT_NUMBERED, Generalized, Method, RowColumn, Spread, Task
+from discreet.methods.base import (
+    NOT_NUMBERED,
+    Ability,
+    Generalized,
+    Method,
+    RowColumn,
+    Spread,
+    Task,
+)
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.mondrian.mondrian import Mondrian
 from discreet.methods.quasi_sensitive.manifest_entry import QuasiSensitiveEntry
@@ -81,9 +89,9 @@ class QuasiSensitive(Method):
     name: ClassVar[str] = "quasi-sensitive"
     entry: ClassVar[type[MethodEntry]] = QuasiSensitiveEntry
     spread: ClassVar[Spread | None] = Spread.CUTS
-    removes_terms: ClassVar[bool] = True
-    reads_persons: ClassVar[bool] = True
-    judges_links: ClassVar[bool] = True
+    abilities: ClassVar[frozenset[Ability]] = frozenset(
+        {Ability.TERMS, Ability.COUNTS, Ability.SENSITIVE_VALUES, Ability.PERSONS, Ability.LINKS}
+    )
 
     search: Literal["rows", "exact", "paper"] = Field(
         default="rows",

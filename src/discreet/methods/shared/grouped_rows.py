@@ -152,6 +152,21 @@ def require_all(
         raise infeasible(said, task.requirements, counts, task.domains, remedies, spares=False)
 
 
+def require_whole_table(task: Task, method: str, known: tuple[type[Requirement], ...] = ()) -> None:
+    """Raise InfeasibleError where the whole table as one group fails, before groups are formed.
+
+    For methods that suppress no row: requirements are closed under merging, so what fails for the
+    union of all groups fails for some group.
+    """
+    require_all(
+        task,
+        np.zeros(task.table.rows, np.int32),
+        f"{method}: the whole table as one group does not meet all requirements, so no groups do",
+        (),
+        known,
+    )
+
+
 def greatest_share(task: Task, group_of_row: GroupOfRow) -> dict[str, float]:
     """For each sensitive attribute the greatest share of a value in any group."""
     counts = count_groups(task, group_of_row)

@@ -7,8 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from discreet.errors import InfeasibleError
-from discreet.requirements.base import AttributeRequirement, Domain, Domains, Requirement
-from discreet.requirements.covered_values import SparingRequirement
+from discreet.requirements.base import (
+    AttributeRequirement,
+    Domain,
+    Domains,
+    Requirement,
+    codes_of,
+)
+from discreet.requirements.diversity import Diversity
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.typing import Bools
@@ -49,7 +55,7 @@ def infeasible(
         vacuous = protects_nothing(requirement, verdict.achieved, best, domains)
         failing = _failing(requirement, best, domains)
         shares = {
-            name: _largest_share(best.values[name], best.rows, _covers(requirement, domains[name]))
+            name: _largest_share(best.values[name], best.rows, requirement, domains[name])
             for name in failing
         }
         failures.append(
@@ -65,10 +71,7 @@ def infeasible(
         wanted = ", ".join(f"{name} = {value}" for name, value in asked.items())
         nothing = ", which protects nothing" if vacuous else ""
         sentences.append(f"{requirement.name} ({wanted}) reaches {reached} there at best{nothing}")
-        facts |= {
-            name: f"One value of '{name}' fills {share:.1%} of the {members}."
-            for name, share in shares.items()
-        }
+        facts |= {name: _fact(name, share, members, requirement) for name, share in shares.items()}
         changes += _changes(
             requirement, verdict.achieved, shares, domains, vacuous=vacuous, spares=spares
         )
@@ -97,9 +100,19 @@ def _failing(requirement: Requirement, best: ClassCounts, domains: Domains) -> l
 
 def _covers(requirement: Requirement, domain: Domain) -> Bools:
     """(values,) The values that a requirement covers: all but those that are not sensitive."""
-    if isinstance(requirement, SparingRequirement):
-        return requirement.is_sensitive(domain)
-    return np.ones(len(domain.values), bool)
+    covered = np.ones(len(domain.values), bool)
+    covered[codes_of(domain, requirement.spared_values)] = False
+    return covered
+
+
+def _fact(name: str, share: float, members: str, requirement: Requirement) -> str:
+    value = "sensitive value" if requirement.spared_values else "value"
+    among = f"{members} with a sensitive value" if _of_sensitive_rows(requirement) else members
+    return f"One {value} of '{name}' fills {share:.1%} of the {among}."
+
+
+def _of_sensitive_rows(requirement: Requirement) -> bool:
+    return isinstance(requirement, Diversity) and requirement.counts_sensitive_rows
 
 
 def _overlap(counts: ClassCounts) -> bool:
@@ -107,12 +120,15 @@ def _overlap(counts: ClassCounts) -> bool:
     return any(int(one.count.sum()) > counts.rows for one in counts.values.values())
 
 
-def _largest_share(values: ValueCounts, members: int, covered: Bools) -> float:
-    """The largest share of rows with one value, or of persons who have it."""
-    largest = int(
-        np.bincount(values.value, values.count, values.cardinality)[covered].max(initial=0)
-    )
-    return largest / max(members, 1)
+def _largest_share(
+    values: ValueCounts, members: int, requirement: Requirement, domain: Domain
+) -> float:
+    """The largest share of rows with one value that is covered, or of persons who have it."""
+    counts = np.bincount(values.value, values.count, values.cardinality)
+    counts = counts[_covers(requirement, domain)]
+    if _of_sensitive_rows(requirement):
+        members = int(counts.sum())
+    return int(counts.max(initial=0)) / max(members, 1)
 
 
 def _changes(
@@ -138,9 +154,10 @@ def _changes(
     if isinstance(requirement, AttributeRequirement):
         gone = max(_rows_to_go(requirement, domains[name], share) for name, share in shares.items())
         if gone > 0:
+            value = "sensitive value" if requirement.spared_values else "value"
             changes.append(
-                f"leave out at least {gone:.1%} of the rows, of the most frequent value of {names} "
-                "(they are not published)"
+                f"leave out at least {gone:.1%} of the rows, of the most frequent {value} of "
+                f"{names} (they are not published)"
             )
     first = next(iter(shares))
     if spares and requirement.sparing({first: (None,)}, list(shares)) != [requirement]:
@@ -165,7 +182,9 @@ def _rows_to_go(requirement: AttributeRequirement, domain: Domain, share: float)
     """The least share of rows without which a value's share is within the requirement's bound."""
     bounds = requirement.share_bound(np.full(len(domain.values), share), domain)
     bound = float(bounds[_covers(requirement, domain)].min(initial=np.inf))
-    if requirement.against_table or not np.isfinite(bound) or bound >= 1 or share <= bound:
+    if requirement.against_table or _of_sensitive_rows(requirement):
+        return 0.0
+    if not np.isfinite(bound) or bound >= 1 or share <= bound:
         return 0.0
     return (share - bound) / (1 - bound)
 
@@ -202,15 +221,20 @@ def protects_nothing(
     return single_rows >= achieved[name]
 
 
-def nothing_by_default(method: str, columns: Sequence[Column]) -> InfeasibleError:
-    """The error where the default ℓ would be 1, because one value fills most of the rows."""
+def nothing_by_default(method: str, columns: Sequence[tuple[Column, Bools]]) -> InfeasibleError:
+    """The error where the default ℓ would be 1: one sensitive value fills most of the rows.
+
+    ``columns`` are the attributes with their sensitive values.
+    """
     named = " and ".join(
-        f"'{column.name}' ({column.counts.max() / max(column.counts.sum(), 1):.1%})"
-        for column in columns
+        f"'{column.name}' "
+        f"({column.counts[sensitive].max(initial=0) / max(column.counts.sum(), 1):.1%})"
+        for column, sensitive in columns
     )
     return InfeasibleError(
-        f"{method}: one value fills more than half of the rows of {named}, so that no l above 1 is"
-        f" feasible for it by default. To make it feasible: drop the attribute (analysts lose it);"
-        f" or use mondrian with t-closeness (a group may then tell little more than the whole"
-        f" table)."
+        f"{method}: one sensitive value fills more than half of the rows of {named}, so that no l "
+        "above 1 is feasible for it by default. To make it feasible: name that value under "
+        "'non_sensitive_values', if it is no secret (it may then be disclosed); or drop the "
+        "attribute (analysts lose it); or use mondrian with t-closeness (a group may then tell "
+        "little more than the whole table)."
     )

@@ -36,7 +36,7 @@ import numpy as np
 
 from discreet.errors import InfeasibleError, InputError
 from discreet.hierarchies.hierarchy import Hierarchy, public_place
-from discreet.methods.base import Generalized, Method, Task
+from discreet.methods.base import Ability, Generalized, Method, Task
 from discreet.methods.manifest_entry import MethodEntry, StatedRelease, label_problems
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.tight_cells import cells_of_nodes, require_one_meaning
@@ -63,9 +63,9 @@ class TopDown(Method):
     """Make cells finer from the top, as long as every group that an attacker can form passes."""
 
     name: ClassVar[str] = "top-down"
-    judges_counts: ClassVar[bool] = True
-    judges_attackers: ClassVar[bool] = True
-    judges_items: ClassVar[bool] = True
+    abilities: ClassVar[frozenset[Ability]] = frozenset(
+        {Ability.COUNTS, Ability.SENSITIVE_VALUES, Ability.ATTACKERS, Ability.ITEMS}
+    )
     entry: ClassVar[type[MethodEntry]] = TopDownEntry
 
     @property

@@ -17,7 +17,7 @@ from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.files import rows_of_hierarchy, rows_of_published
 from discreet.io.canonical_text import canonical_text
 from discreet.methods.base import Method, Task
-from discreet.releases.manifest import Manifest, PersonEntry, Promise
+from discreet.releases.manifest import Manifest, PersonEntry, Promise, RareEntry
 from discreet.requirements.base import Requirement
 from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable, Column
@@ -77,6 +77,7 @@ def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: 
         )
     if manifest.person != PersonEntry.of(task):
         problems.append("the manifest says something else of a person's rows than the job")
+    problems += _other_rare_values(manifest, task)
     if unknown:
         problems.append(f"columns that the original lacks: {', '.join(unknown)}")
     if lost:
@@ -89,6 +90,25 @@ def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: 
         if one not in promised
     ]
     return problems or list(_other_distances(tables, manifest, task))
+
+
+def _other_rare_values(manifest: Manifest, task: Task) -> list[str]:
+    """Return the problem of a manifest that says something else of rare values than the job."""
+    stated, expected = manifest.rare, RareEntry.of(task)
+    if stated is None or expected is None:
+        same = stated is expected
+    else:
+        same = (
+            stated.suppressed_rows == expected.suppressed_rows
+            and stated.attributes.keys() == expected.attributes.keys()
+            and all(
+                entry.least == expected.attributes[name].least
+                and entry.masked <= expected.attributes[name].masked
+                and entry.lifted.keys() <= expected.attributes[name].lifted.keys()
+                for name, entry in stated.attributes.items()
+            )
+        )
+    return [] if same else ["the manifest says something else of rare values than the job"]
 
 
 def unfounded_promises(

@@ -214,11 +214,14 @@ def audit_tables(
     original: Task | None = None,
     source_rows: Mapping[str, NDArray[np.int32]] | None = None,
     knowledge: Mapping[str, Knowledge] | None = None,
+    *,
+    compared: bool = True,
 ) -> Audit:
     """Audit published tables against a manifest.
 
     ``source_rows`` is known to the publisher who made the release: the original's row behind each
-    row. ``knowledge`` is that of the original where there is one.
+    row. ``knowledge`` is that of the original where there is one. Without ``compared``, guarantees
+    are derived, but rows and their order are not compared with the original.
     """
     kind = kind_of(manifest.kind)
     misshapen = form_problems(kind.forms(len(manifest.tables)), manifest)
@@ -242,16 +245,17 @@ def audit_tables(
         )
         problems += [] if persons is None else person_problems(tables, manifest, persons)
     untested: list[str] = []
-    if original is not None:
+    unchecked = [] if original is not None else _stated_alone(manifest)
+    if original is not None and compared:
         changes, untested = _changes(tables, manifest, original, source_rows)
         problems += changes
     return Audit(
         promises,
         tuple(problems),
-        original is not None,
+        original is not None and compared,
         manifest.unit if original is not None or manifest.keeps_rows else Unit.ROW,
         () if problems else tuple(worlds.readers()),
-        remarks=() if problems else (*worlds.remarks(), *untested),
+        remarks=() if problems else (*worlds.remarks(), *untested, *unchecked),
         picture=found.picture,
         tally=found.tally,
         singling_out=singling_out(tables, manifest),
@@ -259,6 +263,13 @@ def audit_tables(
         if persons is None or manifest.keeping.numbered
         else singling_out(tables, manifest, {name: own.number for name, own in persons.items()}),
     )
+
+
+def _stated_alone(manifest: Manifest) -> list[str]:
+    """Return what of rare values only the original shows."""
+    rare = {} if manifest.rare is None else manifest.rare.attributes
+    names = [name for name, entry in rare.items() if entry.masked or entry.lifted]
+    return [Statement("rare.stated", columns=names)] if names else []
 
 
 def _on_persons(

@@ -12,6 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from discreet.hierarchies.cells import ESCAPE, SUPPRESSED
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.releases.group_summary import Picture
@@ -23,11 +26,12 @@ from discreet.releases.kinds.base import (
     class_sizes,
     verdict_on,
 )
-from discreet.releases.manifest import Manifest, TableUtility, Utility
+from discreet.releases.manifest import Manifest, RareEntry, TableUtility, Utility
 from discreet.releases.registry import kind_of
 from discreet.requirements.base import TOLERANCE
 from discreet.requirements.closeness import TCloseness
 from discreet.table.coded_table import CodedTable
+from discreet.table.published import COUNT
 from discreet.table.roles import Role
 
 PROTECTED = (Role.SENSITIVE, Role.QUASI_SENSITIVE)
@@ -66,7 +70,34 @@ def tally(
             for name, table in tables.items()
             if class_columns(kind, manifest, name) is not None
         },
+        _rare_cells(tables, manifest),
     )
+
+
+def _rare_cells(tables: Mapping[str, CodedTable], manifest: Manifest) -> dict[str, dict[str, int]]:
+    """Count the cells that stand for rare values, by attribute and cell."""
+    found: dict[str, dict[str, int]] = {}
+    if manifest.rare is None:
+        return found
+    for table in tables.values():
+        counted = table.columns.get(COUNT)
+        by_row = None
+        if counted is not None and counted.role is Role.STRUCTURE:  # a row for several persons
+            by_row = counted.text.cast(pl.Int64).to_numpy()[counted.codes]
+        for column in table.sensitive:
+            entry = manifest.rare.attributes.get(column.name)
+            if entry is None:
+                continue
+            cells = column.counts if by_row is None else None
+            if cells is None:
+                cells = np.bincount(column.codes, by_row, column.cardinality).astype(np.int64)
+            wanted = {SUPPRESSED, *entry.lifted}
+            found[column.name] = {
+                text: count
+                for text, count in zip(column.text.to_list(), cells.tolist(), strict=True)
+                if text in wanted and count
+            }
+    return found
 
 
 def settle(manifest: Manifest, found: ReleaseTally, picture: Picture) -> None:
@@ -74,8 +105,20 @@ def settle(manifest: Manifest, found: ReleaseTally, picture: Picture) -> None:
     manifest.utility = _utility(manifest, found)
     manifest.method = _with_figures(manifest, found, picture)
     manifest.coverage = coverage(manifest)
+    if manifest.rare is not None:
+        manifest.rare = _with_cells(manifest.rare, found)
     for name, entry in manifest.attributes.items():
         entry.escaped = entry.escaped and name in found.escapes
+
+
+def _with_cells(rare: RareEntry, found: ReleaseTally) -> RareEntry:
+    """Return the entry with the numbers of published cells, and the labels that are published."""
+    attributes = {}
+    for name, entry in rare.attributes.items():
+        cells = dict(found.rare.get(name, {}))
+        masked = cells.pop(SUPPRESSED, 0)
+        attributes[name] = entry.model_copy(update={"masked": masked, "lifted": cells})
+    return rare.model_copy(update={"attributes": attributes})
 
 
 def misstated_figures(manifest: Manifest, found: ReleaseTally, picture: Picture) -> list[str]:
@@ -85,7 +128,7 @@ def misstated_figures(manifest: Manifest, found: ReleaseTally, picture: Picture)
     stated, again = manifest.model_dump(mode="json"), derived.model_dump(mode="json")
     places = [
         place
-        for key in ("utility", "method", "coverage", "attributes")
+        for key in ("utility", "method", "coverage", "attributes", "rare")
         for place in _differences(stated[key], again[key], key)
     ]
     return [f"the manifest disagrees with its files at '{place}'" for place in places]

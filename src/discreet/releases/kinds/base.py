@@ -13,6 +13,7 @@ beside it would be published without a guarantee, so an audit refuses it before 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -47,6 +48,8 @@ class ReleaseTally:
     closeness: float = 0.0  # of the worst class, of projections
     escapes: frozenset[str] = frozenset()  # columns with a backslash in some cell
     rows: Mapping[str, int] = field(default_factory=dict)  # by table, but those of every shard
+    # by sensitive attribute: cells '*' and labels of rare values, by cell
+    rare: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def __add__(self, other: ReleaseTally) -> ReleaseTally:
         return ReleaseTally(
@@ -57,6 +60,10 @@ class ReleaseTally:
             max(self.closeness, other.closeness),
             self.escapes | other.escapes,
             _summed(self.rows, other.rows),
+            {
+                name: _summed(self.rare.get(name, {}), other.rare.get(name, {}))
+                for name in dict.fromkeys([*self.rare, *other.rare])
+            },
         )
 
 
@@ -128,6 +135,11 @@ def name_problems(manifest: Manifest) -> list[str]:
         for attribute, entry in manifest.bitmaps.items()
         for bit in (*entry.members, *(() if entry.rest is None else (entry.rest,)))
         if bit not in sensitive
+    ]
+    problems += [
+        f"'secrets' names '{name}', which is not a sensitive column or is named twice"
+        for name, times in Counter(n for one in manifest.secrets or () for n in one).items()
+        if name not in sensitive or times > 1
     ]
     promised = [promise.parameters for promise in manifest.promises]
     problems += manifest.method.problems(StatedRelease(manifest.tables, quasi, promised))

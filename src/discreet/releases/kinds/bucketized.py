@@ -50,6 +50,7 @@ from discreet.releases.kinds.grouped import (
 from discreet.releases.kinds.implied_groups import ImpliedGroups, SensitiveRows
 from discreet.releases.manifest import Manifest
 from discreet.requirements.base import Domains
+from discreet.statements import Statement
 from discreet.table.classes import Classes, group_codes
 from discreet.table.code_maps import excess, recoded, taken
 from discreet.table.coded_table import CodedTable, Column, count_codes
@@ -239,7 +240,11 @@ class BucketizedKind(GroupedKind):
         return group_sentences(manifest)
 
     def weaknesses(self, manifest: Manifest) -> list[str]:
-        return [*super().weaknesses(manifest), MEMBERSHIP]
+        if getattr(manifest.method, "groups", None) != 1:
+            return [*super().weaknesses(manifest), MEMBERSHIP]
+        # one group of all rows: there is no other group to learn from
+        sensitive = list(manifest.tables[SENSITIVE].columns.values()).count(Role.SENSITIVE)
+        return [*([Statement("weakness.whole-rows")] if sensitive > 1 else []), MEMBERSHIP]
 
 
 def _invented_values(tables: Mapping[str, CodedTable], task: Task) -> list[str]:

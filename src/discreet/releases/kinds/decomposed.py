@@ -77,6 +77,7 @@ from discreet.releases.worlds.sensitive_sets import (
     primary_of,
     read_sets,
     signatures_of,
+    signatures_with,
 )
 from discreet.requirements.base import Domains, Requirement
 from discreet.requirements.diversity import DistinctLDiversity
@@ -96,6 +97,7 @@ from discreet.utility.figures import Measures
 from discreet.utility.reading import ImpliedReading
 
 DERIVABLE = (SaDiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
+KeptKey = tuple[str, str, tuple[str | None, ...]]
 CHANCE = (
     1e-9  # below it, rows in the order that they would have without a shuffle are no coincidence
 )
@@ -286,27 +288,39 @@ class _DecomposedWorlds(Worlds):
         return PrimaryCounts.of(start, value, size, sensitive[primary].counts)
 
 
-class _Kept(Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]]):
-    """What attackers who use T^S keep, found when it is asked for."""
+class _Kept(Mapping[KeptKey, Mapping[str, NDArray[np.float64]]]):
+    """The least number of values that attackers who use T^S keep, found when it is asked for.
+
+    By reader, known attribute, and the harmless values of an attribute; infinite where an attacker
+    is left with harmless ones alone.
+    """
 
     def __init__(self, sets: Sets, sensitive: CodedTable, names: Sequence[str]) -> None:
         self._sets, self._sensitive, self._names = sets, sensitive, names
 
-    def __getitem__(self, key: tuple[str, str]) -> Mapping[str, NDArray[np.float64]]:
-        reader, known = key
+    def __getitem__(self, key: KeptKey) -> Mapping[str, NDArray[np.float64]]:
+        reader, known, harmless = key
         if reader not in READERS or known not in self._names:
             raise KeyError(key)
         number = self._names.index(known)
         signatures = signatures_of(self._sensitive, self._names)
         kept = kept_values(self._sets, signatures, number, reader)
+        if harmless:
+            kept = kept.astype(np.float64)
+            for place, name in enumerate(self._names):
+                texts = self._sensitive[name].text.to_list()
+                secret = np.array([text not in harmless for text in texts])
+                part = signatures_with(signatures, place, secret)
+                exposed = kept_values(self._sets, part.rows, number, reader)[:, place] > 0
+                kept[~exposed, place] = np.inf
         start, _ = self._sets.of(number)
         group = np.repeat(np.arange(self._sets.groups), np.diff(start))
         least = np.full((self._sets.groups, len(self._names)), np.inf)
         np.minimum.at(least, group, kept)
         return {name: least[:, place] for place, name in enumerate(self._names)}
 
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        return ((reader, known) for reader in READERS for known in self._names)
+    def __iter__(self) -> Iterator[KeptKey]:
+        return ((reader, known, ()) for reader in READERS for known in self._names)
 
     def __len__(self) -> int:
         return len(READERS) * len(self._names)

@@ -70,7 +70,7 @@ class GeneralizedKind(GroupedKind):
         return [View(counts, domains)]
 
     def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
-        return mask_problems(tables[RECORDS])
+        return mask_problems(tables[RECORDS], manifest)
 
     def groups(
         self, tables: Mapping[str, CodedTable]
@@ -147,13 +147,16 @@ def _added_terms(records: CodedTable, task: Task) -> list[str]:
     return problems
 
 
-def mask_problems(table: CodedTable) -> list[str]:
+def mask_problems(table: CodedTable, manifest: Manifest) -> list[str]:
     """Sensitive cells ``*`` beside others of their class, where they would pass for one more value.
 
-    A mask may be any value, so it proves no diversity; methods mask all of a class or nothing.
+    A mask may be any value, so it proves no diversity; methods mask all of a class or nothing. That
+    of rare values is none that another cell shows.
     """
     problems = []
     for column in table.sensitive:
+        if column.name in manifest.recoded:
+            continue
         mask = (column.text == SUPPRESSED).fill_null(False).to_numpy()
         if not mask.any():  # a value '*' of the source would have a backslash before it
             continue
@@ -329,7 +332,8 @@ def sum_cells(
         if column.role is Role.QUASI_IDENTIFIER:
             sums.bits[column.name] = bits_of_cells(column, coverage, cells.counts)
         else:
-            sums.masked += int(cells.counts[coverage.size > 1].sum())
+            masked = (cells.text == SUPPRESSED).fill_null(False).to_numpy()
+            sums.masked += int(cells.counts[masked | (coverage.size > 1)].sum())
     return sums
 
 

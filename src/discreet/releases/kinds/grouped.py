@@ -232,6 +232,8 @@ def group_sentences(manifest: Manifest) -> list[str]:
     groups = getattr(manifest.method, "groups", None)
     if groups is None:
         return []
+    if groups == 1:  # all rows: the number of the group says nothing
+        return [Statement("groups.none")]
     return [Statement("groups.exact", groups=groups)]
 
 

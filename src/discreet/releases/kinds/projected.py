@@ -72,7 +72,7 @@ class ProjectedKind(Kind):
         ]
 
     def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
-        return [line for table in tables.values() for line in mask_problems(table)]
+        return [line for table in tables.values() for line in mask_problems(table, manifest)]
 
     def joined_problems(
         self, manifest: Manifest, tally: ReleaseTally, evidence: Sequence[Any]

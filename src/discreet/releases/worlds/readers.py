@@ -20,7 +20,7 @@ is too large.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, cast
@@ -34,9 +34,11 @@ from discreet.releases.worlds.sensitive_sets import (
     PEOPLE,
     SENSITIVE,
     SensitiveSignatures,
+    SignaturesPart,
     primary_of,
     read_sets,
     signatures_of,
+    signatures_with,
 )
 from discreet.table.assignments import (
     EDGES,
@@ -425,9 +427,15 @@ class LinkFinding:
 
 
 def link_through_sensitive_table(
-    tables: Mapping[str, CodedTable], known: str, primary: str
+    tables: Mapping[str, CodedTable],
+    known: str,
+    primary: str,
+    harmless: Mapping[str, Collection[str | None]] | None = None,
 ) -> list[LinkFinding]:
-    """Return what each reader who knows one attribute finds out about the others."""
+    """Return what each reader who knows one attribute finds out about the others.
+
+    Only what a reader finds out about values that are not ``harmless`` counts.
+    """
     people, sensitive = tables[PEOPLE], tables[SENSITIVE]
     names = [column.name for column in sensitive.sensitive]
     for name in (known, primary):
@@ -437,21 +445,36 @@ def link_through_sensitive_table(
     signatures = signatures_of(sensitive, names)
     number, size = names.index(known), people[GROUP].counts
     kept = {reader: kept_values(sets, signatures, number, reader) for reader in READERS}
-    matched = matched_values(sets, signatures, number, names.index(primary), size)
+    first = names.index(primary)
+    matched = matched_values(sets, signatures, number, first, size)
     if matched is not None:
         kept["matching"] = matched
+    masks = {
+        name: np.array([text not in spared for text in sensitive[name].text.to_list()])
+        for name, spared in (harmless or {}).items()
+    }
     findings = []
-    for reader, left in kept.items():
+    for reader, values in kept.items():
         for place, name in enumerate(names):
             if name == known:
                 continue
+            left = values
+            if name in masks:  # an attacker who is left with harmless values learns no secret
+                part = signatures_with(signatures, place, masks[name])
+                if reader == "matching":
+                    few = matched_values(sets, signatures, number, first, size, part)
+                    assert few is not None  # it was found for all values
+                else:
+                    few = kept_values(sets, part.rows, number, reader)
+                exposed = few[:, place] > 0
+                left = np.where(exposed[:, None], values, sensitive[name].cardinality + 1)
             certain, exact = _certain_people(sets, number, left[:, place], size, known == primary)
             findings.append(
                 LinkFinding(
                     reader,
                     known,
                     name,
-                    least=int(left[:, place].min(initial=sensitive[name].cardinality)),
+                    least=int(np.min(left[:, place], initial=sensitive[name].cardinality)),
                     certain=certain,
                     people=people.rows,
                     exact=exact,
@@ -481,22 +504,31 @@ def _certain_people(
 def reader_findings(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[ReaderFinding]:
     """Return what attackers who use T^S find in a release."""
     primary = primary_of(manifest)
-    found = link_through_sensitive_table(tables, primary, primary)
+    found = link_through_sensitive_table(tables, primary, primary, manifest.disclosable)
     return [ReaderFinding(**finding.to_dict()) for finding in found]
 
 
 def matched_values(
-    sets: Sets, signatures: SensitiveSignatures, known: int, primary: int, size: Ints
+    sets: Sets,
+    signatures: SensitiveSignatures,
+    known: int,
+    primary: int,
+    size: Ints,
+    part: SignaturesPart | None = None,
 ) -> AnyInts | None:
     """For each known value of each group, how many values of each attribute assignments use.
 
-    None where the graph of people and rows is too large.
+    None where the graph of people and rows is too large. Only the signatures of ``part`` count, all
+    by default.
     """
     ruled_out = rows_ruled_out(sets, signatures, primary, size)
     if ruled_out is None or not are_few_within(sets, signatures, primary):
         return None
     groups, rows = ruled_out
-    kept = kept_values(sets, signatures, known, "row").copy()
+    kept = kept_values(sets, signatures if part is None else part.rows, known, "row").copy()
+    if part is not None:
+        counted = np.concatenate(([0], np.cumsum(part.chosen[rows.row])))
+        rows = PossibleRows(counted[rows.start], rows.row[part.chosen[rows.row]], rows.complete)
     _, narrow = sets_of_groups(sets, groups)
     begin, order = rows_by_value(narrow, signatures.codes, known, rows)
     entries, _ = entries_of(sets.of(known)[0], groups)

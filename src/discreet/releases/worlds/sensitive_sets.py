@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -184,14 +185,30 @@ def index_signatures(sensitive: CodedTable, attributes: Sequence[str]) -> Sensit
     number[order] = np.arange(found.count, dtype=np.int32)
     codes = np.stack([c.codes[found.first_row[order]] for c in columns], axis=1)
     offset = np.cumsum([0, *(c.cardinality for c in columns)]).astype(np.int64)
+    return _indexed(taken(number, found.class_of_row), codes, found.size[order], offset)
+
+
+class SignaturesPart(NamedTuple):
+    """Some of the distinct rows of T^S."""
+
+    rows: SensitiveSignatures
+    chosen: Bools  # (all signatures,) which they are
+
+
+def signatures_with(
+    signatures: SensitiveSignatures, attribute: int, values: Bools
+) -> SignaturesPart:
+    """Return the distinct rows with some values of an attribute alone."""
+    chosen = values[signatures.codes[:, attribute]]
+    nobody = np.zeros(0, np.int32)
+    codes, count = signatures.codes[chosen], signatures.count[chosen]
+    return SignaturesPart(_indexed(nobody, codes, count, signatures.offset), chosen)
+
+
+def _indexed(of_row: Ints32, codes: Ints32, count: Ints, offset: Ints) -> SensitiveSignatures:
     key = (codes + offset[:-1]).T.reshape(-1).astype(np.int32)
-    rank = np.tile(np.arange(found.count, dtype=np.int32), len(columns))
-    start, by_value = order_by_class(key, rank, int(offset[-1]), found.count)
+    rank = np.tile(np.arange(len(count), dtype=np.int32), codes.shape[1])
+    start, by_value = order_by_class(key, rank, int(offset[-1]), max(len(count), 1))
     return SensitiveSignatures(
-        taken(number, found.class_of_row),
-        np.ascontiguousarray(codes),
-        found.size[order],
-        offset,
-        start,
-        rank[by_value],
+        of_row, np.ascontiguousarray(codes), count, offset, start, rank[by_value]
     )

@@ -91,7 +91,8 @@ def _sections(profile: Profile) -> Iterator[Section]:
     if profile.sensitive:
         yield Section(label("feasible-guarantees"), _promises(profile), label("guarantees"))
     if profile.associations:
-        yield Section(label("associations"), _pairs(profile), label("links"))
+        secrets = sentences([secret.sentence for secret in profile.secrets])
+        yield Section(label("associations"), joined([secrets, _pairs(profile)]), label("links"))
     yield Section(label("columns"), _columns(profile), label("columns"))
 
 

@@ -219,8 +219,8 @@ def _guarantee_card(promises: Sequence[Promise]) -> Card:
 
 def _cards(manifest: Manifest, picture: Picture) -> Iterator[Card]:
     yield _guarantee_card(manifest.promises)
-    gone = manifest.suppressed_rows
-    share = manifest.published_rows / max(manifest.source_rows, 1)
+    gone = manifest.lost_rows
+    share = manifest.published_rows / max(manifest.all_rows, 1)
     note = label("of-source", share=share)
     if gone:
         note = label("of-source.suppressed", share=share, suppressed=gone)

@@ -1,0 +1,826 @@
+"""Search for changes of a job after which its release may be published.
+
+Changes are tried on a sample: each by itself, then the most promising ones together with further
+changes for what still keeps the release from being ready to sign. The best are then verified on the
+whole table, by the audit, the attacks of the chosen attackers and the verdict of ``publish``. Only
+these are listed, so a repair never promises a verdict that the whole table does not give.
+
+A time budget ends the search; each trial gets a share of it, and a trial that takes longer is
+abandoned. With the same seed, and a budget that does not cut, the result is the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.api.compare import Original
+from discreet.api.shared.job_changes import Change, Problem, Situation, proposed_changes
+from discreet.attacks.registry import ATTACKS
+from discreet.attacks.run import AttackReport, run_attacks
+from discreet.errors import DiscreetError, InfeasibleError, InputError, JobError
+from discreet.io.atomic import hidden_file
+from discreet.io.frames import plain_frame
+from discreet.job.edits import REMOVED, Edit, edited_job, edited_text, flow
+from discreet.job.model import Job
+from discreet.job.yaml_lines import load_yaml
+from discreet.methods.base import Progress, no_progress
+from discreet.pipeline.one_machine import LocalReading
+from discreet.pipeline.prove import audit_reading
+from discreet.pipeline.record import ledger_for_reading
+from discreet.pipeline.release import Proof, Release
+from discreet.pipeline.run import make_release
+from discreet.pipeline.verify import read_population, verify_attacks
+from discreet.regular_files import path_of, read_text
+from discreet.releases.analyst_errors import AnalystError, analyst_errors
+from discreet.releases.audit.audit import Audit, audit_tables
+from discreet.releases.manifest import Manifest
+from discreet.releases.measure import measure_release, read_utility
+from discreet.report.review import Review
+from discreet.report.risk_verdict import LOOK, READY, REFUSE, RiskVerdict
+from discreet.statements import Statement
+from discreet.table.interrupts import OutOfTimeError, interruptible
+from discreet.table.roles import Role
+from discreet.utility.figures import Measures
+from discreet.utility.reading import DIVERGENCE_ROWS
+
+if TYPE_CHECKING:
+    from discreet.ledger.ledger import Ledger
+
+BUDGET = 60.0  # seconds
+SAMPLE = 2_000  # rows on which changes are tried
+LISTED = 5  # repairs
+BLOCKING = 0.05  # share of the rows without the most frequent value, below which groups grow
+NAMED = 8  # columns of a repair that are named in a line
+ENOUGH = 2  # sorts of trials that are ready to sign, after which no more changes are put together
+SEEDS = 3  # trials that are extended at each depth
+DEPTH = 4  # changes of one repair
+PRUNED = 2  # trials of which changes are taken back, where they are not needed
+SHARE = 0.05  # of the budget, for a trial on the sample, unless the first took a quarter of it
+SEARCHING = 0.5  # share of the budget, at most, for trials on the sample
+_SEVERITY = {READY: 0, LOOK: 1, REFUSE: 2}
+_IMPOSSIBLE = 3  # nothing can be published
+_LEVEL = re.compile(r"\(level (\d+) of its hierarchy\)")  # in the aim of a finding
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The release of a job: its verdict and its figures, or why there is none."""
+
+    word: str | None  # None where nothing could be published
+    reasons: tuple[str, ...]
+    excess: float = 0.0  # by how much figures of risk are above the thresholds for a look
+    loss: float | None = None  # of quasi-identifiers
+    losses: Mapping[str, float] = field(default_factory=dict)  # by quasi-identifier
+    count_error: AnalystError | None = None
+    rows: int = 0  # of the source
+    rows_lost: int = 0
+    published: frozenset[str] = frozenset()  # attributes
+    problems: frozenset[Problem] = frozenset()
+    accused: tuple[str, ...] = ()  # sensitive attributes that it fails for, the worst first
+    levels: Mapping[str, int] = field(default_factory=dict)  # of their hierarchies, where it does
+    refused: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def severity(self) -> int:
+        """0 for *Ready to sign*, more for what is worse."""
+        return _IMPOSSIBLE if self.word is None else _SEVERITY[self.word]
+
+    def cost(self, columns: Sequence[str]) -> float:
+        """The share of the information of some columns that is lost, and of the rows."""
+        lost = [1.0 if name not in self.published else self.losses.get(name, 0.0)
+                for name in columns]  # fmt: skip
+        return float(np.mean(lost or [0.0])) + self.rows_lost / max(self.rows, 1)
+
+
+@dataclass(frozen=True)
+class Repair:
+    """One way to a better verdict, verified on the whole table."""
+
+    changes: tuple[Change, ...]
+    job: Job  # after it
+    trial: Trial
+    lines: tuple[tuple[tuple[int, ...], str], ...]  # of the job file, and what to write there
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """All edits of the job, in order."""
+        return tuple(edit for change in self.changes for edit in change.edits)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict after it."""
+        return self.trial.word or ""
+
+    @property
+    def needs_decision(self) -> bool:
+        """Whether it is right only if the steward decides so."""
+        return any(change.steward for change in self.changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The repair as plain data."""
+        error = self.trial.count_error
+        return {
+            "verdict": self.verdict,
+            "reasons": list(self.trial.reasons),
+            "changes": [change.action for change in self.changes],
+            "write": [{"lines": list(numbers), "text": text} for numbers, text in self.lines],
+            "information_loss": self.trial.loss,
+            "count_error": None if error is None else error.release,
+            "count_error_unlinked": None if error is None else error.unlinked,
+            "rows_lost": self.trial.rows_lost,
+            "rows": self.trial.rows,
+            "cost": [change.cost for change in self.changes],
+            "needs_decision": self.needs_decision,
+            "edits": [
+                {"trail": list(edit.trail), "remove": True}
+                if edit.value is REMOVED
+                else {"trail": list(edit.trail), "value": edit.value}
+                for edit in self.edits
+            ],
+        }
+
+    def text(self) -> list[str]:
+        """The repair in lines of text."""
+        trial = self.trial
+        figures = [f"information loss {_percent(trial.loss)}"]
+        if trial.count_error is not None:
+            error = trial.count_error
+            figures.append(
+                f"error of counts {error.release:.1%} (without any link {error.unlinked:.1%})"
+            )
+        figures.append(f"rows lost {trial.rows_lost:,} of {trial.rows:,}")
+        return [
+            f"{self.verdict}, with {', '.join(figures)}.",
+            *(
+                f"     {'' if line is None else f'line {line}: '}{text}"
+                for line, text in self.lines
+            ),
+            f"   Cost: {' '.join(dict.fromkeys(change.cost for change in self.changes))}",
+        ]
+
+
+def _at(numbers: Sequence[int]) -> str:
+    """The lines of a file, before what is to be written there."""
+    if not numbers:
+        return ""
+    shown = ", ".join(map(str, numbers[:NAMED])) + (", …" if len(numbers) > NAMED else "")
+    return f"{'line' if len(numbers) == 1 else 'lines'} {shown}: "
+
+
+def _percent(share: float | None) -> str:
+    return "not measured" if share is None else f"{share:.1%}"
+
+
+@dataclass(frozen=True)
+class Repairs:
+    """The verdict of a job as it is, and its verified repairs, the best first."""
+
+    before: Trial
+    repairs: tuple[Repair, ...]
+    tried: int  # changes and combinations, on the sample and on the whole table
+    cut: bool  # whether the time ended the search
+    seconds: float
+    seed: int
+    blocking: str = ""  # which sensitive attributes keep groups from being small
+
+    @property
+    def needed(self) -> bool:
+        """Whether the job is not ready to sign as it is."""
+        return self.before.word != READY
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain data."""
+        return {
+            "verdict": self.before.word,
+            "reasons": list(self.before.reasons),
+            "information_loss": self.before.loss,
+            **({"blocking": self.blocking} if self.blocking else {}),
+            "repairs": [
+                {"number": number, **repair.to_dict()}
+                for number, repair in enumerate(self.repairs, 1)
+            ],
+            "tried": self.tried,
+            "cut": self.cut,
+            "seconds": round(self.seconds, 3),
+            "seed": self.seed,
+        }
+
+    def lines(self, job: str = "job.yaml") -> list[str]:
+        """The result for a terminal."""
+        before = self.before
+        if not self.needed:
+            return [f"Verdict: {READY}. Nothing to repair. Publish it: discreet publish {job}"]
+        word = "nothing can be published" if before.word is None else before.word
+        lines = [f"Verdict now: {word}.", *(f"  - {reason}" for reason in before.reasons)]
+        lines += [f"  - {self.blocking}"] if self.blocking else []
+        ended = " The time ended the search: --budget gives more." if self.cut else ""
+        if not self.repairs:
+            return [
+                *lines,
+                f"No repair was found among {self.tried} trials.{ended} Publish fewer columns, or "
+                "review the roles of the columns that the reasons name.",
+            ]
+        lines += ["", f"Repairs, each verified on all {self.repairs[0].trial.rows:,} rows:"]
+        for number, repair in enumerate(self.repairs, 1):
+            first, *others = repair.text()
+            lines += [f"{number}. {first}", *others]
+        lines += ["", f"{self.tried} trials in {self.seconds:.0f} s.{ended}"]
+        lines.append(f"Apply the first: discreet repair {job} --apply 1")
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def repair(
+    data: Any,
+    job: Job | Mapping[str, Any] | str | Path,
+    *,
+    budget: float = BUDGET,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> Repairs:
+    """Search for changes of a job that make its release ready to sign, or at least publishable.
+
+    ``data`` is a frame, a path, or None for the job's own source. After ``budget`` seconds the
+    search ends. Each repair of the result was verified on the whole table; its ``job`` can be
+    published as it is. ``apply_repair`` writes one to a job file.
+    """
+    if not budget > 0:
+        raise InputError(f"budget: must be more than 0 seconds; found {budget:g}.")
+    text = None
+    if isinstance(job, str | Path):
+        text = read_text(path_of(job, "The job file"), "Job file")
+    return _Search(Job.of(job), plain_frame(data), text, budget, seed, progress).run()
+
+
+@dataclass(frozen=True, eq=False)
+class _Node:
+    """A job after some changes, and what came of it on the sample or on the whole table."""
+
+    changes: tuple[Change, ...]
+    trial: Trial
+
+    @property
+    def edits(self) -> list[Edit]:
+        return [edit for change in self.changes for edit in change.edits]
+
+    @property
+    def sorts(self) -> frozenset[str]:
+        return frozenset(change.sort for change in self.changes)
+
+    def takes(self, change: Change) -> bool:
+        """Whether a further change edits other parts of the job."""
+        return not any(change.entries & earlier.entries for earlier in self.changes)
+
+
+class _Search:
+    def __init__(
+        self,
+        job: Job,
+        data: Any,
+        text: str | None,
+        budget: float,
+        seed: int,
+        progress: Progress,
+    ) -> None:
+        self._job, self._data, self._text, self._seed = job, data, text, seed
+        self._progress, self._budget = progress, budget
+        self._begun = time.monotonic()
+        self._ends = self._begun + budget
+        self._tried, self._cut = 0, False
+        self._usual = 0.0  # seconds of the first trial on the sample
+        self._seen: set[frozenset[str]] = set()  # edits that were tried on the sample
+        self._columns: list[str] = []  # that the job publishes and that have several values
+
+    def run(self) -> Repairs:
+        original = Original.read(self._job, self._data, self._told("reading"))
+        self._columns = [column.name for column in original.coded if column.cardinality > 1]
+        rows = original.coded.rows
+        chosen = None
+        if rows > SAMPLE:
+            chosen = np.random.default_rng(self._seed).choice(rows, SAMPLE, replace=False)
+            chosen.sort()
+        self._original, self._frame = original, original.frame(chosen)
+        before = self._whole(())
+        if before is None:
+            raise InputError(
+                f"The job as it is was not judged within {self._budget:g} s. Use a larger --budget."
+            )
+        listed: list[_Node] = []
+        if before.severity:
+            listed = self._found(_Node((), before))
+        return Repairs(
+            before,
+            tuple(self._repair(node) for node in listed),
+            self._tried,
+            self._cut,
+            time.monotonic() - self._begun,
+            self._seed,
+            _blocking(original, before),
+        )
+
+    def _found(self, root: _Node) -> list[_Node]:
+        """Search on the sample, verify on the whole table; return what is better, best first."""
+        explored = self._explore(root, time.monotonic() + SEARCHING * self._left())
+        verified: list[_Node] = []
+        for node in self._in_turn(explored):
+            if sum(one.trial.severity == 0 for one in verified) >= LISTED:
+                break
+            self._verify(node.changes, root, verified)
+        # What the sample did not show: go on from the best on the whole table.
+        for _ in range(DEPTH):
+            if not verified or min(node.trial.severity for node in verified) == 0:
+                break
+            best = min(verified, key=self._rank)
+            for change in [one for changes in self._proposed(best) for one in changes]:
+                if self._left() < root.trial.seconds:
+                    break
+                self._verify((*best.changes, change), root, verified)
+                if verified[-1].trial.severity == 0:
+                    break
+            if min(verified, key=self._rank) is best:
+                break
+        better = [node for node in verified if self._rank(node)[:2] < self._rank(root)[:2]]
+        return self._listed(sorted(better, key=self._order))
+
+    def _verify(self, changes: tuple[Change, ...], root: _Node, verified: list[_Node]) -> None:
+        """Try changes on the whole table, if there is time for it."""
+        slowest = max(node.trial.seconds for node in (root, *verified))
+        if self._left() < slowest:
+            self._cut = True
+            return
+        trial = self._whole(changes)
+        if trial is not None:
+            verified.append(_Node(changes, trial))
+
+    def _listed(self, ordered: list[_Node]) -> list[_Node]:
+        """Return at most five; first those that do different things."""
+        first: dict[frozenset[str], _Node] = {}
+        for node in ordered:
+            first.setdefault(node.sorts, node)
+        others = [node for node in ordered if first[node.sorts] is not node]
+        return sorted([*first.values(), *others][:LISTED], key=self._order)
+
+    def _explore(self, root: _Node, ends: float) -> list[_Node]:
+        """Try changes on the sample, alone and together, and return every trial.
+
+        First only the foremost change of each sort, as deep as needed; then all others.
+        """
+        explored: list[_Node] = []
+        for rounds in (1, None):
+            seeds, expanded = [root], set()
+            for _ in range(DEPTH):
+                for change, seed in self._extensions(seeds, rounds):
+                    if time.monotonic() > ends:
+                        self._cut = True
+                        return explored
+                    trial = self._sampled((*seed.changes, change), ends)
+                    if trial is not None:
+                        explored.append(_Node((*seed.changes, change), trial))
+                expanded |= {id(seed) for seed in seeds}
+                ready = [node for node in explored if node.trial.severity == 0]
+                if len({node.sorts for node in ready}) >= ENOUGH:
+                    return [*explored, *self._pruned(ready, ends)]
+                waiting = [
+                    node
+                    for node in explored
+                    if id(node) not in expanded and 0 < node.trial.severity < _IMPOSSIBLE
+                ]
+                seeds = sorted(waiting, key=self._rank)[:SEEDS]
+        ready = [node for node in explored if node.trial.severity == 0]
+        return [*explored, *self._pruned(ready, ends)]
+
+    def _extensions(self, seeds: Sequence[_Node], rounds: int | None) -> list[tuple[Change, _Node]]:
+        """Further changes of some trials that were not tried yet, round by round."""
+        proposed = [self._proposed(seed)[:rounds] for seed in seeds]
+        longest = max(map(len, proposed), default=0)
+        fresh = []
+        for number in range(longest):
+            for changes, seed in zip(proposed, seeds, strict=True):
+                for change in changes[number] if number < len(changes) else ():
+                    edits = frozenset(map(repr, (*seed.edits, *change.edits)))
+                    if edits not in self._seen:
+                        self._seen.add(edits)
+                        fresh.append((change, seed))
+        return fresh
+
+    def _pruned(self, ready: Sequence[_Node], ends: float) -> list[_Node]:
+        """Publish again what need not be left out, from the least harmful column on."""
+        pruned = []
+        for node in sorted(ready, key=self._order)[:PRUNED]:
+            best = node
+            for change in node.changes:
+                columns = change.columns
+                if not columns:
+                    continue
+                step = len(columns) // 2
+                while step and time.monotonic() < ends:
+                    present = next(one for one in best.changes if one.sort == change.sort
+                                   and set(one.columns) <= set(columns))  # fmt: skip
+                    fewer = present.of(present.columns[:-step]) if step else present
+                    changes = tuple(fewer if one is present else one for one in best.changes)
+                    trial = self._sampled(changes, ends)
+                    if trial is None:
+                        break  # out of time
+                    node_of_fewer = _Node(changes, trial)
+                    if self._order(node_of_fewer) < self._order(best):
+                        best = node_of_fewer
+                        step = min(step, len(fewer.columns) - 1)
+                    else:
+                        step //= 2
+            if best is not node:
+                pruned.append(best)
+        return pruned
+
+    def _proposed(self, node: _Node) -> list[list[Change]]:
+        """Changes for what still keeps a trial from being ready to sign, in rounds.
+
+        Another method, which may take long, is tried first or not at all.
+        """
+        trial = node.trial
+        situation = Situation(
+            edited_job(self._original.job, node.edits),
+            self._original.coded,
+            trial.problems,
+            trial.refused,
+            trial.accused,
+            trial.levels,
+            trial.losses,
+        )
+        return [
+            [
+                change
+                for change in changes
+                if node.takes(change) and not (node.changes and change.sort == "method")
+            ]
+            for changes in proposed_changes(situation)
+        ]
+
+    def _in_turn(self, explored: Sequence[_Node]) -> list[_Node]:
+        """What is worth a trial on the whole table: first the best that do different things."""
+        ordered = sorted(explored, key=self._order)
+        ordered = [node for node in ordered if node.trial.severity < _IMPOSSIBLE]
+        first: dict[frozenset[str], _Node] = {}
+        for node in ordered:
+            if node.trial.severity == ordered[0].trial.severity:
+                first.setdefault(node.sorts, node)
+        leading = list(first.values())
+        return [*leading, *(node for node in ordered if node not in leading)][: 2 * LISTED]
+
+    def _rank(self, node: _Node) -> tuple[int, float, float]:
+        """The order of promise: the verdict, the excess of risk, the cost."""
+        trial = node.trial
+        return trial.severity, round(trial.excess, 3), trial.cost(self._columns)
+
+    def _order(self, node: _Node) -> tuple[int, float, int]:
+        """The order of a list: the verdict, the cost, the number of edits."""
+        trial = node.trial
+        excess = trial.excess if trial.severity else 0.0
+        return trial.severity, round(trial.cost(self._columns) + excess, 4), len(node.edits)
+
+    def _left(self) -> float:
+        return self._ends - time.monotonic()
+
+    def _told(self, what: str) -> Progress:
+        """Report the share of the budget that is used."""
+
+        def tell(phase: str, share: float) -> None:
+            used = (time.monotonic() - self._begun) / self._budget
+            self._progress(what, min(used, 1.0))
+
+        return tell
+
+    def _sampled(self, changes: tuple[Change, ...], ends: float) -> Trial | None:
+        """Try changes on the sample; None where they do not fit together or take too long."""
+        share = min(ends - time.monotonic(), max(self._budget * SHARE, 4 * self._usual))
+        try:
+            job = edited_job(self._original.job, [e for c in changes for e in c.edits])
+        except JobError:
+            return None
+        attributes = {
+            name: attribute.model_copy(update={"allow_identifying": True})
+            for name, attribute in job.attributes.items()
+        }  # a value that is frequent in the table may be unique in the sample
+        relaxed = job.model_copy(update={"attributes": attributes})
+        what = Statement("repair.progress.sample", trial=self._tried + 1)
+        trial = self._timed(relaxed, job, self._frame, share, what)
+        self._usual = self._usual or (0.0 if trial is None else trial.seconds)
+        return trial
+
+    def _whole(self, changes: tuple[Change, ...]) -> Trial | None:
+        """Judge the job with some changes on the whole table."""
+        try:
+            job = edited_job(self._job, [e for c in changes for e in c.edits])
+        except JobError:
+            return None
+        what = Statement("repair.progress.whole", trial=self._tried + 1)
+        return self._timed(job, job, self._data, self._left(), what, whole=True)
+
+    def _timed(
+        self, job: Job, judged: Job, data: Any, seconds: float, what: str, *, whole: bool = False
+    ) -> Trial | None:
+        """Run a trial in its share of the time; None where it takes longer."""
+        self._tried += 1
+        begun = time.monotonic()
+        ends = begun + seconds
+        tell = self._told(what)
+
+        def progress(phase: str, share: float) -> None:
+            if time.monotonic() > ends:
+                raise OutOfTimeError
+            tell(phase, share)
+
+        progress("", 0.0)
+        opened: AbstractContextManager[Ledger | None] = nullcontext()
+        if whole:
+            opened = ledger_for_reading(job)
+        try:
+            with opened as ledger:
+                trial = interruptible(
+                    lambda: _tried(job, judged, data, self._seed, ends, progress, ledger, whole),
+                    max(seconds, 0.001),
+                )
+        except OutOfTimeError:
+            self._cut = True
+            return None
+        return replace(trial, seconds=time.monotonic() - begun)
+
+    def _repair(self, node: _Node) -> Repair:
+        job = edited_job(self._job, node.edits)
+        return Repair(node.changes, job, node.trial, tuple(_lines(node.edits, job, self._text)))
+
+
+class _Unordered(LocalReading):
+    """Tables whose guarantees are audited, without a comparison of rows and order.
+
+    That comparison finds defects of a method. No change of a job affects it, and it takes longer
+    than all else.
+    """
+
+    def __init__(self, reading: LocalReading) -> None:
+        super().__init__(reading.tables, reading._task, reading._source_rows)
+
+    def audit(self, manifest: Manifest) -> Audit:
+        return audit_tables(self.tables, manifest, self._task, self._source_rows, compared=False)
+
+
+def _tried(
+    job: Job,
+    judged: Job,
+    data: Any,
+    seed: int,
+    ends: float,
+    progress: Progress,
+    ledger: Ledger | None,
+    whole: bool,
+) -> Trial:
+    """Make a release of a job in memory, and judge it as ``publish`` would.
+
+    ``judged`` is the job that the verdict is about, where the release was made by a relaxed one.
+    """
+    try:
+        release = make_release(data, job, seed=seed, progress=progress, ledger=ledger)
+        release.job = judged
+        return _judged(release, ends, progress, ledger, whole)
+    except OutOfTimeError:
+        raise
+    except InfeasibleError as error:
+        shares = [one.get("largest_shares") for one in error.failures]
+        names = [name for one in shares if isinstance(one, Mapping) for name in one]
+        problems = frozenset(Problem) - {Problem.REFUSED, Problem.UNCOVERED}
+        return Trial(None, (str(error),), problems=problems, accused=tuple(dict.fromkeys(names)))
+    except JobError as error:
+        refused = _refused(job, error)
+        problems = frozenset({Problem.REFUSED} if refused else ())
+        return Trial(None, (str(error),), problems=problems, refused=refused)
+    except DiscreetError as error:
+        return Trial(None, (str(error),))
+
+
+def _refused(job: Job, error: JobError) -> tuple[str, ...]:
+    """The columns that ``publish`` refuses by their values."""
+    places = {f"attributes.{name}: ": name for name in job.attributes}
+    named = [
+        name
+        for problem in error.problems
+        for place, name in places.items()
+        if problem.startswith(place)
+    ]
+    return tuple(named) if len(named) == len(error.problems) else ()
+
+
+def _judged(
+    release: Release, ends: float, progress: Progress, ledger: Ledger | None, whole: bool
+) -> Trial:
+    manifest, formed, job = release.manifest, release.formed, release.job
+    reading = formed.read(manifest)
+    if isinstance(reading, LocalReading):
+        reading = _Unordered(reading)
+    progress("audit", 0.0)
+    audit = audit_reading(release, manifest, reading, ledger)
+    verified = verify_attacks(job, reading, formed, manifest, progress)
+    progress("measures", 0.0)
+    measures = measure_release(
+        reading.tables, formed.original, manifest, divergence=False,
+        source_rows=formed.source_rows(),
+    )  # fmt: skip
+    utility = measures.to_dict(private=True) if job.measure.figures else {}
+    release.adopt(Proof(reading, manifest, audit, utility, verified, True), manifest)
+    attacks = _attacked(release, reading, ends, progress)
+    errors = None
+    if whole and 0 < formed.original.table.rows <= DIVERGENCE_ROWS:
+        progress("errors", 0.0)
+        found = read_utility(reading.tables, formed.original, manifest)
+        errors = analyst_errors(found.original, found.for_analysts, found.weights).counts
+    release.review = Review(attacks)
+    verdict = release.verdict()
+    accused = _accused(attacks, job)
+    losses = measures.loss_by_attribute if isinstance(measures, Measures) else {}
+    return Trial(
+        verdict.word,
+        tuple(verdict.reasons),
+        excess=_excess(verdict, job),
+        loss=measures.loss,
+        losses=dict(losses),
+        count_error=errors,
+        rows=manifest.source_rows,
+        rows_lost=manifest.suppressed_rows,
+        published=frozenset(name for name, one in job.attributes.items() if one.role.published),
+        problems=_problems(verdict),
+        accused=tuple(accused),
+        levels={name: level for name, level in accused.items() if level},
+    )
+
+
+def _attacked(
+    release: Release, reading: LocalReading | Any, ends: float, progress: Progress
+) -> AttackReport:
+    """Run the attacks that decide the verdict, those of the chosen attackers, to their end."""
+    job = release.job
+    choice = job.attackers.chosen(ledger=job.ledger is not None)
+    kinds = [kind for kind in ATTACKS.values() if set(kind.attackers) & set(choice.names)]
+    path = job.population
+    report = run_attacks(
+        reading.tables,
+        release.formed.original,
+        release.manifest,
+        attacks=[kind() for kind in kinds],
+        population=None if path is None else read_population(job.folder / path, job),
+        source_rows=release.formed.source_rows(),
+        threshold=0.5 if job.verify is None else job.verify.threshold,
+        seconds=max(ends - time.monotonic(), 0.001),
+        progress=progress,
+    )
+    if any(getattr(why, "id", "").startswith("omitted.time") for why in report.omitted.values()):
+        raise OutOfTimeError
+    return report
+
+
+def _excess(verdict: RiskVerdict, job: Job) -> float:
+    """By how much figures are above the thresholds for a look; remarks count a little."""
+    limits = job.sign_off
+    above = [
+        max(figure.value - getattr(limits, figure.key).look, 0.0)
+        for figure in verdict.worst_figures
+    ]
+    return float(sum(above)) + 0.1 * len(verdict.remarks)
+
+
+def _problems(verdict: RiskVerdict) -> frozenset[Problem]:
+    problems = {Problem(one.key) for one in verdict.figures if one.word != READY}
+    ids = {getattr(remark, "id", "") for remark in verdict.remarks}
+    if "verdict.empty" in ids:
+        problems.add(Problem.EMPTY)
+    if ids & {"uncovered", "promises.none"}:
+        problems.add(Problem.UNCOVERED)
+    return frozenset(problems)
+
+
+def _accused(attacks: AttackReport, job: Job) -> dict[str, int]:
+    """Sensitive attributes of which an attacker learns values, the worst first.
+
+    By attribute, the highest level of its hierarchy at which too much is learned; 0 for values.
+    """
+    worst: dict[str, tuple[float, int]] = {}
+    limit = job.sign_off.believed.look
+    for finding in attacks.about_values:
+        gained = max(finding.newly_above, finding.newly_certain) / max(finding.targets, 1)
+        for name in job.with_role(Role.SENSITIVE):
+            if finding.aim == name or finding.aim.startswith((f"{name} (", f"{name}=")):
+                level = _LEVEL.search(finding.aim.removeprefix(name))
+                at = 0 if level is None else int(level[1])
+                before, highest = worst.get(name, (0.0, 0))
+                if gained > limit:  # a bound at a level holds below it too
+                    highest = max(highest, at)
+                if gained > limit / 4:  # smaller groups may make them worse
+                    worst[name] = max(before, gained), highest
+    ordered = sorted(worst.items(), key=lambda item: (-item[1][0], item[0]))
+    return {name: level for name, (gained, level) in ordered if gained}
+
+
+def _blocking(original: Original, before: Trial) -> str:
+    """Name the sensitive attributes nearly all of whose values are the same, if that does harm."""
+    if not before.problems & {Problem.EMPTY, Problem.INFEASIBLE}:
+        return ""
+    rare = {
+        column.name: int(column.counts.sum() - column.counts.max(initial=0))
+        for column in original.coded.sensitive
+    }
+    names = sorted((name for name in rare if rare[name] < BLOCKING * original.coded.rows),
+                   key=lambda name: (rare[name], name))  # fmt: skip
+    if not names:
+        return ""
+    counts = {"rare": rare[names[0]], "rows": original.coded.rows}
+    return Statement("repair.blocking", worst=names[0], columns=names[:NAMED], **counts)
+
+
+def _lines(edits: Sequence[Edit], job: Job, text: str | None) -> list[tuple[tuple[int, ...], str]]:
+    """What to write, by line of the job file; columns that get the same are joined."""
+    places = None if text is None else load_yaml(text, "job")[1]
+    written: dict[str, list[str]] = {}
+    numbers: dict[str, list[int]] = {}
+    for entry in dict.fromkeys(edit.entry for edit in edits):
+        own = [edit for edit in edits if edit.entry == entry]
+        if entry[0] == "attributes":
+            name, keys = str(entry[1]), [edit for edit in own if edit.value is not REMOVED]
+            value = flow({str(edit.trail[2]): edit.value for edit in keys})
+        elif entry[0] == "method":
+            name, value = "method", flow(own[-1].value)
+        else:
+            requirement = job.requirements[int(entry[1])]
+            written_there = own[-1].value if len(own[-1].trail) == 2 else None
+            parameters = (written_there or {}).get(requirement.name) or requirement.parameters()
+            name, value = "- " + requirement.name, flow(parameters)
+        line = None if places is None else places.lines.get(entry)
+        numbers.setdefault(value, []).extend([] if line is None else [line])
+        written.setdefault(value, []).append(name)
+    return [
+        (tuple(numbers[value]), f"{_named(names)}: {value}") for value, names in written.items()
+    ]
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def stored_repairs(job: str | Path) -> Path:
+    """The file beside a job that keeps its last repairs for ``--apply``."""
+    path = path_of(job, "The job file")
+    return path.with_name(f"{path.stem}.repairs.json")
+
+
+def store_repairs(job: str | Path, found: Repairs) -> None:
+    """Keep repairs beside their job, for as long as the job is not changed."""
+    text = read_text(path_of(job, "The job file"), "Job file")
+    stored = {"job_sha256": _sha256(text), **found.to_dict()}
+    with hidden_file(stored_repairs(job)) as partial:
+        partial.write_text(json.dumps(stored, indent=1, default=str) + "\n", encoding="utf-8")
+        partial.replace(stored_repairs(job))
+
+
+def read_repairs(job: str | Path) -> list[list[Edit]] | None:
+    """Return the edits of the repairs that are stored for a job; None if it was changed since."""
+    text = read_text(path_of(job, "The job file"), "Job file")
+    try:
+        stored = json.loads(read_text(stored_repairs(job), "Repairs"))
+        if stored["job_sha256"] != _sha256(text):
+            return None
+        return [
+            [
+                Edit(tuple(one["trail"]), REMOVED if one.get("remove") else one["value"])
+                for one in repair["edits"]
+            ]
+            for repair in stored["repairs"]
+        ]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def apply_repair(job: str | Path, edits: Sequence[Edit]) -> Path:
+    """Write a repair to a job file; comments and order of the file stay."""
+    path = path_of(job, "The job file")
+    text = edited_text(read_text(path, "Job file"), edits, str(path))
+    with hidden_file(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+        shutil.copymode(path, partial)
+        partial.replace(path)
+    stored_repairs(job).unlink(missing_ok=True)
+    return path
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,398 @@
+"""Changes of a job that may make its release publishable: the candidates of a repair.
+
+Each function of ``CANDIDATES`` proposes changes of one sort, the most promising first, for the
+problems that it can solve. A change is one or several edits of the job and its cost in words. No
+change weakens a requirement; one that declares values harmless is the steward's decision, and is
+marked so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from discreet.job.edits import REMOVED, Edit
+from discreet.job.model import Job
+from discreet.job.parts import Attribute
+from discreet.methods.registry import METHODS
+from discreet.statements import Statement
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.roles import Role
+
+
+class Problem(StrEnum):
+    """What keeps a release from being ready to sign."""
+
+    REFUSED = "refused"  # a column that must not be published in its role
+    INFEASIBLE = "infeasible"  # no release meets the requirements
+    SINGLED_OUT = "singled_out"
+    BELIEVED = "believed"
+    CERTAIN = "certain"
+    REIDENTIFIED = "reidentified"
+    EMPTY = "empty"  # the quasi-identifiers say next to nothing
+    UNCOVERED = "uncovered"  # no guarantee covers a sensitive attribute
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of a job."""
+
+    sort: str  # of the function that proposes it
+    edits: tuple[Edit, ...]
+    action: Statement  # what is done
+    cost: Statement  # what analysts lose, or the steward decides
+    steward: bool = False  # whether it is right only if the steward decides so
+    columns: tuple[str, ...] = ()  # where it does the same to several columns, the worst first
+
+    @property
+    def entries(self) -> frozenset[tuple[str | int, ...]]:
+        """The parts of the job that it edits; two changes of one part do not go together."""
+        return frozenset(edit.entry for edit in self.edits)
+
+    def of(self, columns: Sequence[str]) -> Change:
+        """Return the same change of some of its columns."""
+        return replace(
+            self,
+            edits=tuple(edit for edit in self.edits if edit.trail[1] in columns),
+            action=Statement(self.action.id, columns=list(columns)),
+            cost=Statement(self.cost.id, columns=list(columns)),
+            columns=tuple(columns),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """A job, its table, and what its release suffers from."""
+
+    job: Job
+    table: CodedTable  # the published columns of the job
+    problems: frozenset[Problem]
+    refused: tuple[str, ...] = ()  # columns that must not be published in their role
+    accused: tuple[str, ...] = ()  # sensitive attributes that the release fails for, worst first
+    levels: Mapping[str, int] = field(default_factory=dict)  # of hierarchies at which it does
+    losses: Mapping[str, float] = field(default_factory=dict)  # by quasi-identifier
+
+    def columns(self, role: Role) -> list[Column]:
+        """The columns of a role, in the job's order."""
+        return [self.table[name] for name in self.job.with_role(role) if name in self.table.columns]
+
+    def largest_share(self, name: str) -> float:
+        """The share of the rows that have the most frequent value of a column."""
+        counts = self.table[name].counts
+        return float(counts.max(initial=0) / max(counts.sum(), 1))
+
+
+Candidates = Callable[[Situation], Iterator[Change]]
+CANDIDATES: list[tuple[frozenset[Problem], Candidates]] = []
+
+_RISKS = (Problem.BELIEVED, Problem.CERTAIN)
+_GROUPS = (Problem.INFEASIBLE, Problem.EMPTY)  # groups that are too large, or cannot be formed
+
+
+def solves(*problems: Problem) -> Callable[[Candidates], Candidates]:
+    """Register candidates for some problems."""
+
+    def register(candidates: Candidates) -> Candidates:
+        CANDIDATES.append((frozenset(problems), candidates))
+        return candidates
+
+    return register
+
+
+def proposed_changes(situation: Situation) -> list[list[Change]]:
+    """Return the changes that may help, in rounds: the first of each sort, then the second, …"""
+    sorts = [
+        list(candidates(situation))
+        for problems, candidates in CANDIDATES
+        if problems & situation.problems
+    ]
+    return [
+        [changes[number] for changes in sorts if number < len(changes)]
+        for number in range(max(map(len, sorts), default=0))
+    ]
+
+
+def _unpublished(job: Job, name: str) -> list[Edit]:
+    written = job.attributes[name].model_fields_set - {"role"}
+    edits = [Edit(("attributes", name, key), REMOVED) for key in sorted(written)]
+    return [Edit(("attributes", name, "role"), str(Role.DROP)), *edits]
+
+
+def _unpublishing(situation: Situation, sort: str, names: Sequence[str]) -> Change:
+    edits = [edit for name in names for edit in _unpublished(situation.job, name)]
+    return Change(
+        sort,
+        tuple(edits),
+        Statement("repair.unpublish", columns=list(names)),
+        Statement("repair.unpublish.cost", columns=list(names)),
+        columns=tuple(names),
+    )
+
+
+def _growing(names: Sequence[str]) -> Iterator[list[str]]:
+    """All names, then the first half of them, then the first."""
+    sizes = [len(names), (len(names) + 1) // 2, 1]
+    for size in dict.fromkeys(size for size in sizes if 0 < size <= len(names)):
+        yield list(names[:size])
+
+
+def _by_entropy(columns: Sequence[Column]) -> list[str]:
+    """Columns with more than one value, those first that distinguish more persons."""
+
+    def entropy(column: Column) -> float:
+        share = column.counts[column.counts > 0] / max(column.counts.sum(), 1)
+        return float(-(share * np.log(share)).sum())
+
+    several = [column for column in columns if column.cardinality > 1]
+    return [column.name for column in sorted(several, key=lambda one: (-entropy(one), one.name))]
+
+
+@solves(Problem.REFUSED)
+def unpublish_refused(situation: Situation) -> Iterator[Change]:
+    """Do not publish the columns that ``publish`` refuses."""
+    if situation.refused:
+        yield _unpublishing(situation, "unpublish-refused", situation.refused)
+
+
+@solves(Problem.SINGLED_OUT)
+def unpublish_unchanged(situation: Situation) -> Iterator[Change]:
+    """Do not publish the unchanged columns that distinguish most persons."""
+    for names in _growing(_by_entropy(situation.columns(Role.INSENSITIVE))):
+        yield _unpublishing(situation, "unpublish-unchanged", names)
+
+
+@solves(Problem.SINGLED_OUT)
+def coarsen_unchanged(situation: Situation) -> Iterator[Change]:
+    """Make unchanged columns quasi-identifiers, which are coarsened."""
+    allowed = {"type", "format", "collapse", "allow_identifying", "escape"}
+    for names in _growing(_by_entropy(situation.columns(Role.INSENSITIVE))):
+        edits = []
+        for name in names:
+            attribute = situation.job.attributes[name]
+            at = ("attributes", name)
+            edits.append(Edit((*at, "role"), str(Role.QUASI_IDENTIFIER)))
+            extra = sorted(attribute.model_fields_set - {"role"} - allowed)
+            edits += [Edit((*at, key), REMOVED) for key in extra]
+        yield Change(
+            "coarsen-unchanged",
+            tuple(edits),
+            Statement("repair.coarsen", columns=names),
+            Statement("repair.coarsen.cost", columns=names),
+            columns=tuple(names),
+        )
+
+
+@solves(*_RISKS, Problem.INFEASIBLE)
+def unpublish_accused(situation: Situation) -> Iterator[Change]:
+    """Do not publish the sensitive attributes that an attacker guesses, or that block a release."""
+    for names in _growing(situation.accused):
+        yield _unpublishing(situation, "unpublish-sensitive", names)
+
+
+@solves(*_RISKS)
+def bound_beliefs(situation: Situation) -> Iterator[Change]:
+    """Bound the share of each guessed value in a group by one half, which bounds the belief in it.
+
+    That is impossible for an attribute of which one value fills more than half of the rows, and
+    unlikely for one that is guessed at a level of its hierarchy. The first change does not publish
+    these.
+    """
+    skewed = [
+        name
+        for name in situation.accused
+        if name in situation.levels or situation.largest_share(name) > 0.5
+    ]
+    balanced = [name for name in situation.accused if name not in skewed]
+    if not balanced:
+        return
+    required = {"p-diversity": {"attribute": balanced, "l": 2}}
+    change = Change(
+        "bound-beliefs",
+        (Edit(("requirements", len(situation.job.requirements)), required),),
+        Statement("repair.shares", columns=balanced),
+        Statement("repair.stronger.cost"),
+    )
+    if skewed:
+        dropped = _unpublishing(situation, "unpublish-sensitive", skewed)
+        yield replace(
+            change,
+            edits=(*change.edits, *dropped.edits),
+            columns=(),
+            action=Statement("repair.both", first=change.action, second=dropped.action),
+            cost=Statement("repair.both", first=change.cost, second=dropped.cost),
+        )
+    yield change
+
+
+@solves(Problem.REIDENTIFIED, Problem.SINGLED_OUT, *_RISKS)
+def raise_parameters(situation: Situation) -> Iterator[Change]:
+    """Ask for a larger k, or for a larger l."""
+    least = ceil(1 / max(situation.job.sign_off.reidentified.look, 0.01))
+    sensitive = situation.columns(Role.SENSITIVE)
+    fewest = min((column.cardinality for column in sensitive), default=0)
+    for number, requirement in enumerate(situation.job.requirements):
+        for key in ("k", "l"):
+            value: Any = requirement.parameters().get(key)
+            if not isinstance(value, int | float) or isinstance(value, bool):
+                continue
+            higher = max(2 * value, least) if key == "k" else value + 1
+            if key == "l" and higher > fewest:
+                continue
+            yield Change(
+                f"raise-{key}",
+                (Edit(("requirements", number, requirement.name, key), higher),),
+                Statement("repair.raise", requirement=requirement.name, parameter=key,
+                          value=higher),
+                Statement("repair.stronger.cost"),
+            )  # fmt: skip
+
+
+@solves(*_GROUPS)
+def declare_harmless(situation: Situation) -> Iterator[Change]:
+    """Declare the most frequent value of skewed attributes harmless; the steward decides."""
+    for columns in _skewed(situation):
+        plain = [
+            column
+            for column in columns
+            if not situation.job.becomes_set(column.name)
+            and not {"sensitive_values", "non_sensitive_values"}
+            & situation.job.attributes[column.name].model_fields_set
+        ]
+        if not plain:
+            continue
+        names = [column.name for column in plain]
+        edits = [
+            Edit(
+                ("attributes", column.name, "non_sensitive_values"),
+                [column.text[int(column.counts.argmax())]],
+            )
+            for column in plain
+        ]
+        yield Change(
+            "harmless",
+            tuple(edits),
+            Statement("repair.harmless", columns=names),
+            Statement("repair.harmless.cost", columns=names),
+            steward=True,
+        )
+
+
+@solves(*_GROUPS)
+def treat_rare_values(situation: Situation) -> Iterator[Change]:
+    """Lift, mask or suppress rare values, where jobs have this key."""
+    if "rare" not in Attribute.model_fields:
+        return
+    for columns in _skewed(situation):
+        names = [
+            column.name
+            for column in columns
+            if "rare" not in situation.job.attributes[column.name].model_fields_set
+        ]
+        if names:
+            yield Change(
+                "rare",
+                tuple(Edit(("attributes", name, "rare"), "auto") for name in names),
+                Statement("repair.rare", columns=names),
+                Statement("repair.rare.cost", columns=names),
+            )
+
+
+@solves(*_GROUPS)
+def unpublish_skewed(situation: Situation) -> Iterator[Change]:
+    """Do not publish sensitive attributes whose values nearly all are the same."""
+    for columns in _skewed(situation):
+        yield _unpublishing(situation, "unpublish-sensitive", [column.name for column in columns])
+
+
+SKEWED = (0.9, 0.99, 0.75, 0.5, 0.999)  # shares of the most frequent value
+
+
+def _skewed(situation: Situation) -> Iterator[list[Column]]:
+    """Sensitive attributes by the share of their most frequent value, the most skewed first."""
+    columns = situation.columns(Role.SENSITIVE)
+    share = {column.name: situation.largest_share(column.name) for column in columns}
+    columns.sort(key=lambda column: (-share[column.name], column.name))
+    sets = [[c for c in columns if share[c.name] >= least] for least in SKEWED]
+    seen: set[int] = set()
+    for chosen in [*sets, columns[:1]]:
+        if chosen and len(chosen) not in seen:
+            seen.add(len(chosen))
+            yield chosen
+
+
+@solves(*_GROUPS)
+def unpublish_quasi_identifiers(situation: Situation) -> Iterator[Change]:
+    """Do not publish the quasi-identifiers of which least is left."""
+    quasi = situation.job.with_role(Role.QUASI_IDENTIFIER)
+    losses = situation.losses
+    if len(quasi) < 2:
+        return
+    columns = {column.name: column for column in situation.columns(Role.QUASI_IDENTIFIER)}
+    order = sorted(
+        columns, key=lambda name: (-losses.get(name, 0.0), -columns[name].cardinality, name)
+    )
+    lost = [name for name in order if losses.get(name, 0.0) >= 0.9]
+    sets = [lost if len(lost) < len(quasi) else [], *([name] for name in order[:3])]
+    sets.append(order[: len(order) // 2])
+    for names in sets:
+        if names:
+            yield _unpublishing(situation, "unpublish-quasi-identifier", names)
+
+
+@solves(*_GROUPS, *_RISKS, Problem.SINGLED_OUT)
+def suppress_rows(situation: Situation) -> Iterator[Change]:
+    """Allow the method to suppress some rows, where it can."""
+    method = situation.job.method
+    present = method.parameters().get("suppression")
+    if not isinstance(present, int | float):
+        return
+    for share in (0.02, 0.05):
+        if share > present:
+            parameters = {**method.parameters(), "suppression": share}
+            written = {key: value for key, value in parameters.items() if value is not None}
+            yield Change(
+                "suppression",
+                (Edit(("method",), {method.name: written}),),
+                Statement("repair.suppression", share=share),
+                Statement("repair.suppression.cost", share=share),
+            )
+
+
+OTHER_METHODS: dict[str, dict[str, Any]] = {
+    "local-recoding": {},
+    "msa-diversity": {},
+    "mondrian": {},
+    "full-domain": {"suppression": 0.05},
+    "unlinked": {},
+}
+
+
+@solves(*_GROUPS, *_RISKS)
+def use_another_method(situation: Situation) -> Iterator[Change]:
+    """Use another method that takes the job's requirements as they are."""
+    for name, parameters in OTHER_METHODS.items():
+        if name == situation.job.method.name or name not in METHODS:
+            continue
+        yield Change(
+            "method",
+            (Edit(("method",), {name: parameters}),),
+            Statement("repair.method", method=name),
+            Statement("repair.method.cost", method=name),
+        )
+
+
+@solves(Problem.UNCOVERED)
+def cover_sensitive(situation: Situation) -> Iterator[Change]:
+    """Require at least two values of every sensitive attribute in a group."""
+    number = len(situation.job.requirements)
+    yield Change(
+        "raise-l",
+        (Edit(("requirements", number), {"distinct-l-diversity": {"l": 2}}),),
+        Statement("repair.require", requirement="distinct-l-diversity", parameter="l", value=2),
+        Statement("repair.stronger.cost"),
+    )

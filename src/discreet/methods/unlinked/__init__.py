@@ -1,0 +1,1 @@
+"""Two tables without a link: quasi-identifiers, and the sensitive rows."""

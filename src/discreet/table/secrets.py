@@ -1,0 +1,170 @@
+"""Columns that reveal each other: one secret in several columns.
+
+A column A determines B where each value of A occurs with one value of B, and nearly determines it
+where H(B|A) ≤ 0.05·H(B). Columns that are connected by such dependencies are one *secret*; an
+attacker who knows one of them knows (nearly) the others without any release.
+
+A value that a single row has is no evidence: rows with such a value of A count as if A revealed
+nothing. So a column of nearly distinct values determines nothing, and a near dependency needs that
+at most 5 % of the rows have a value of A for themselves.
+
+Cost: a count of each pair of columns, after a look at some rows leaves few pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.statements import Statement
+from discreet.table.coded_table import Column
+
+NEARLY = 0.05  # the greatest H(B|A) / H(B)
+LOOKED_AT = 5_000  # rows that decide which pairs are counted on all rows
+UNLIKELY = 0.25  # H(B|A) / H(B) on these rows from which a pair is not counted
+SAME_ORDER = 0.99  # the least correlation of the ranks of two versions of one column
+LEAST_RANKS = 20  # distinct values of each
+LEAST_ROWS = 30  # below which any two columns may seem to depend on each other
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """One column that determines another, or nearly."""
+
+    first: str
+    second: str
+    remaining: float  # H(second | first) / H(second); 0 where each value of first has one value
+
+    @property
+    def exact(self) -> bool:
+        """Whether each value of the first occurs with one value of the second."""
+        return self.remaining == 0
+
+
+@dataclass(frozen=True)
+class Secret:
+    """Columns that are one secret, the finest first."""
+
+    columns: tuple[str, ...]
+    dependencies: tuple[Dependency, ...]
+
+    @property
+    def finest(self) -> str:
+        """The column that says most of the secret."""
+        return self.columns[0]
+
+    @property
+    def sentence(self) -> Statement:
+        """Why the columns are one secret."""
+        follows = [
+            Statement(
+                "secret.follows" if one.exact else "secret.nearly-follows",
+                first=one.first,
+                second=one.second,
+            )
+            for one in self.dependencies
+        ]
+        return Statement("secret.found", columns=len(self.columns), reasons=follows)
+
+
+def find_secrets(columns: Sequence[Column]) -> list[Secret]:
+    """Return the secrets of several columns, in the order of the columns."""
+    found = find_dependencies(columns)
+    names = [column.name for column in columns]
+    entropy = {column.name: _entropy(column.counts) for column in columns}
+    secrets = []
+    for group in connected(names, ((one.first, one.second) for one in found)):
+        ordered = sorted(group, key=lambda name: (-entropy[name], names.index(name)))
+        inner = tuple(one for one in found if one.first in group)
+        secrets.append(Secret(tuple(ordered), inner))
+    return secrets
+
+
+def find_dependencies(columns: Sequence[Column]) -> list[Dependency]:
+    """Return every ordered pair of columns of which the first determines the second, or nearly."""
+    rows = len(columns[0].codes) if columns else 0
+    varying = [column for column in columns if np.count_nonzero(column.counts) > 1]
+    if rows < LEAST_ROWS:
+        return []
+    # a column whose rows have a value for themselves determines nothing
+    known = [c for c in varying if c.counts[c.counts == 1].sum() <= NEARLY * rows]
+    weights = columns[0].weights
+    step = 1 if weights is not None else -(-rows // LOOKED_AT)
+    found = []
+    for first in known:
+        for second in varying:
+            if second is first:
+                continue
+            if step > 1 and _remaining(first, second, step) > UNLIKELY:
+                continue
+            remaining = _remaining(first, second)
+            if remaining <= NEARLY:
+                exact = _distinct_pairs(first, second) == np.count_nonzero(first.counts)
+                found.append(Dependency(first.name, second.name, 0.0 if exact else remaining))
+    return found
+
+
+def are_versions(first: Column, second: Column) -> bool:
+    """Whether two ordered columns order the rows alike, as a birth date and an age do."""
+    if first.numbers is None or second.numbers is None or len(first.codes) < LEAST_ROWS:
+        return False
+    step = -(-len(first.codes) // LOOKED_AT)
+    pair = first.numbers[first.codes[::step]], second.numbers[second.codes[::step]]
+    known = ~(np.isnan(pair[0]) | np.isnan(pair[1]))
+    if known.sum() < LEAST_ROWS or known.mean() < 1 - NEARLY:
+        return False
+    ranks = [np.unique(one[known], return_inverse=True)[1].astype(np.float64) for one in pair]
+    if min(len(np.unique(rank)) for rank in ranks) < LEAST_RANKS:
+        return False  # few values have ties for ranks
+    correlation = np.asarray(np.corrcoef(ranks))
+    return bool(abs(correlation[0, 1]) >= SAME_ORDER)
+
+
+def connected(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Return the groups of at least two names that pairs connect, in the order of the names."""
+    group_of = {name: {name} for name in names}
+    for first, second in pairs:
+        if group_of[first] is not group_of[second]:
+            joined = group_of[first] | group_of[second]
+            group_of |= dict.fromkeys(joined, joined)
+    groups = {id(group): group for group in group_of.values() if len(group) > 1}
+    return [[name for name in names if name in group] for group in groups.values()]
+
+
+def _remaining(first: Column, second: Column, step: int = 1) -> float:
+    """H(second | first) / H(second), where rows with a value of their own reveal nothing.
+
+    With a ``step``, on every so many rows, where a value that occurs once is left out instead.
+    """
+    codes = first.codes[::step].astype(np.int64), second.codes[::step].astype(np.int64)
+    pair = codes[0] * second.cardinality + codes[1]
+    pairs, at = np.unique(pair, return_inverse=True)
+    weights = None if first.weights is None else first.weights[::step]
+    count = np.bincount(at, weights, len(pairs)).astype(np.float64)
+    of_first = (pairs // second.cardinality).astype(np.int64)
+    total = np.bincount(of_first, count, first.cardinality)
+    whole = _entropy(np.bincount((pairs % second.cardinality).astype(np.int64), count))
+    if whole <= 0:
+        return 1.0
+    evident = total[of_first] > 1
+    rows = float(count.sum())
+    alone = float(count[~evident].sum())
+    kept, size = count[evident], total[of_first][evident]
+    inner = float(-(kept * np.log(kept / size)).sum())
+    if step > 1:
+        return inner / max(rows - alone, 1.0) / whole
+    return (inner + alone * whole) / rows / whole
+
+
+def _distinct_pairs(first: Column, second: Column) -> int:
+    return len(np.unique(first.codes.astype(np.int64) * second.cardinality + second.codes))
+
+
+def _entropy(counts: NDArray[np.integer] | NDArray[np.float64]) -> float:
+    """H of a distribution, in nats."""
+    occurring = counts[counts > 0]
+    share = occurring / max(occurring.sum(), 1)
+    return float(-(share * np.log(share)).sum())

@@ -1,0 +1,290 @@
+"""Repairs: each that is listed keeps its word on the whole table."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet.api import repair as repairing
+from discreet.api.shared import job_changes
+from discreet.api.shared.job_changes import CANDIDATES, Change, Problem, Situation
+from discreet.cli.app import app
+from discreet.errors import InputError, JobError, RiskError
+from discreet.job.edits import Edit
+from discreet.job.model import Job
+from discreet.job.parts import Attribute
+from discreet.statements import Statement
+
+JOB = """\
+source: {path: people.csv}
+attributes:
+  age: {role: quasi-identifier, type: integer}  # known to neighbours
+  sex: {role: quasi-identifier, hierarchy: suppress}
+  visits: {role: unchanged, type: integer}  # of the last year
+  disease: {role: sensitive}
+requirements:
+  - k-anonymity: {k: 5}
+  - distinct-l-diversity: {l: 2}
+method: {mondrian: {}}
+output: {path: release}
+"""
+
+
+def people(rows: int, seed: int = 0, **columns) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    table = {
+        "age": rng.integers(20, 70, rows),
+        "sex": rng.choice(["f", "m"], rows),
+        "visits": rng.integers(0, 30, rows),
+        "disease": rng.choice(["flu", "asthma", "ulcer", "gout", "angina", "none"], rows),
+    }
+    return pl.DataFrame({**table, **columns})
+
+
+@pytest.fixture
+def job(tmp_path):
+    people(300).write_csv(tmp_path / "people.csv")
+    path = tmp_path / "job.yaml"
+    path.write_text(JOB, encoding="utf-8")
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def published_word(data, job, place) -> str:
+    """The verdict of ``publish`` itself, with every attack."""
+    release = dc.publish(data, job)
+    try:
+        release.save(place, report=False)
+    except RiskError as error:
+        return error.verdict.word
+    return release.verdict().word
+
+
+def test_a_red_job_becomes_green_by_the_command_that_publish_names(job, tmp_path):
+    refused = run("publish", job)
+    assert refused.exit_code == 1
+    assert f"discreet repair {job}" in refused.stdout
+    listed = run("repair", job, "--budget", "2m", "--quiet")
+    assert listed.exit_code == 0, listed.output
+    assert "1. Ready to sign" in listed.stdout
+    applied = run("repair", job, "--apply", 1)  # at once: the list is kept beside the job
+    assert applied.exit_code == 0, applied.output
+    text = job.read_text(encoding="utf-8")
+    assert "# known to neighbours" in text
+    assert "# before discreet repair: {role: unchanged, type: integer}" in text
+    done = run("publish", job)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("Verdict about risk: Ready to sign.")
+
+
+def test_json_has_lines_figures_and_costs(job):
+    done = run("repair", job, "--budget", "2m", "--quiet", "--json")
+    found = json.loads(done.stdout)
+    assert found["verdict"] == "Do not publish"
+    first = found["repairs"][0]
+    assert first["number"] == 1
+    assert first["verdict"] == "Ready to sign"
+    (of_visits,) = [one for one in first["write"] if one["text"].startswith("visits: {role: ")]
+    assert of_visits["lines"] == [5]
+    assert 0 <= first["information_loss"] <= 1
+    assert first["rows_lost"] == 0
+    assert first["cost"][0]["id"].startswith("repair.")
+    assert len(found["repairs"]) <= 5
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_listed_repair_keeps_its_word_on_random_tables(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(60, 160))
+    skew = float(rng.uniform(0.3, 0.95))
+    table = people(
+        rows,
+        seed,
+        pay=rng.choice([1, 2, 3, 4], rows),
+        test=np.where(rng.random(rows) < skew, "negative", rng.choice(["a", "b"], rows)),
+    )
+    written = Job.parse(JOB)
+    attributes = dict(written.attributes) | {
+        "pay": Attribute(role="unchanged" if seed % 2 else "sensitive"),
+        "test": Attribute(role="sensitive"),
+    }
+    method = ["mondrian", "local-recoding", "mondrian"][seed % 3]
+    asked = Job(
+        attributes=attributes,
+        requirements=[{"k-anonymity": {"k": 3}}, {"distinct-l-diversity": {"l": 2}}],
+        method=method,
+        attackers=["research", "public"][seed % 2],
+    )
+    found = dc.repair(table, asked, budget=40, seed=seed)
+    assert found.before.word == published_word(table, asked, tmp_path / "before")
+    for number, one in enumerate(found.repairs):
+        assert one.verdict == published_word(table, one.job, tmp_path / f"release{number}")
+        before, after = found.before.severity, one.trial.severity
+        assert after < before or (after == before and one.trial.excess < found.before.excess)
+
+
+def test_the_same_seed_gives_the_same_repairs(job):
+    first, second = (dc.repair(None, job, budget=300, seed=3).to_dict() for _ in range(2))
+    assert not first["cut"]
+    assert {**first, "seconds": 0} == {**second, "seconds": 0}
+
+
+def test_one_rare_value_is_named_and_does_not_cost_all_information(tmp_path):
+    rows = 400
+    table = people(rows, drug=["Steady"] + ["No"] * (rows - 1)).drop("visits")
+    attributes = {
+        "age": {"role": "quasi-identifier", "type": "integer"},
+        "sex": {"role": "quasi-identifier"},
+        "disease": {"role": "sensitive"},
+        "drug": {"role": "sensitive"},
+    }
+    asked = Job(
+        attributes=attributes,
+        requirements=[{"k-anonymity": {"k": 5}}, {"distinct-l-diversity": {"l": 2}}],
+        method="mondrian",
+    )
+    found = dc.repair(table, asked, budget=60)
+    assert found.before.loss == 1
+    assert "'drug'" in found.blocking
+    assert "Steady" not in str(found)
+    assert found.blocking in str(found)
+    best = found.repairs[0]
+    assert best.trial.loss < 0.5
+    assert all("drug" in text for _, text in best.lines if "role" in text or "values" in text)
+    assert {edit.entry for one in found.repairs for edit in one.edits} >= {("attributes", "drug")}
+    harmless = [one for one in found.repairs if one.needs_decision]
+    assert all("Your decision" in " ".join(c.cost for c in one.changes) for one in harmless)
+
+
+def test_a_column_of_names_is_not_published(tmp_path):
+    rows = 120
+    names = [f"{first} {last}" for first in ("Anna", "Paul", "Maria", "John", "Peter", "Laura")
+             for last in ("Smith", "Miller", "Jones", "Brown", "Davis", "Wilson", "Moore", "Taylor",
+                          "Clark", "Lewis", "Young", "Hall", "Allen", "King", "Wright", "Scott",
+                          "Green", "Baker", "Adams", "Nelson")]  # fmt: skip
+    table = people(rows, surname=names[:rows]).drop("visits")
+    attributes = {
+        "age": {"role": "quasi-identifier", "type": "integer"},
+        "sex": {"role": "quasi-identifier"},
+        "surname": {"role": "unchanged"},
+        "disease": {"role": "sensitive"},
+    }
+    requirements = [{"k-anonymity": {"k": 5}}, {"distinct-l-diversity": {"l": 2}}]
+    asked = Job(attributes=attributes, requirements=requirements, method="mondrian")
+    found = dc.repair(table, asked, budget=60)
+    assert found.before.word is None
+    assert found.repairs[0].verdict == "Ready to sign"
+    assert found.repairs[0].job.attributes["surname"].role == "drop"
+
+
+def test_nothing_to_repair(tmp_path, job):
+    text = JOB.replace("role: unchanged, type: integer", "role: drop")
+    job.write_text(text, encoding="utf-8")
+    done = run("repair", job, "--quiet")
+    assert done.exit_code == 0
+    assert "Nothing to repair" in done.stdout
+    assert run("repair", job, "--apply", 1).exit_code == 2
+    assert job.read_text(encoding="utf-8") == text
+
+
+def test_kept_repairs_are_not_applied_to_a_job_that_changed(job):
+    run("repair", job, "--budget", "2m", "--quiet")
+    assert repairing.read_repairs(job)
+    job.write_text(JOB.replace("k: 5", "k: 6"), encoding="utf-8")
+    assert repairing.read_repairs(job) is None
+
+
+def test_a_trial_that_takes_too_long_ends_with_the_budget(job, monkeypatch):
+    judged = repairing._judged
+
+    def slow(release, ends, progress, ledger, whole):
+        if not whole:
+            time.sleep(30)
+        return judged(release, ends, progress, ledger, whole)
+
+    monkeypatch.setattr(repairing, "_judged", slow)
+    begun = time.monotonic()
+    found = dc.repair(None, job, budget=8)
+    assert time.monotonic() - begun < 12
+    assert found.cut
+    assert found.repairs == ()
+
+
+def test_a_job_that_is_not_judged_in_time_is_said_to_be_so(job, monkeypatch):
+    monkeypatch.setattr(repairing, "_judged", lambda *_: time.sleep(20))
+    with pytest.raises(InputError, match="larger --budget"):
+        dc.repair(None, job, budget=1)
+    with pytest.raises(InputError, match="more than 0"):
+        dc.repair(None, job, budget=0)
+
+
+def test_a_further_sort_of_change_is_one_more_entry(job, monkeypatch):
+    seen = []
+
+    def drop_sex(situation: Situation):
+        seen.append(situation.problems)
+        edits = (Edit(("attributes", "sex", "role"), "drop"),)
+        words = Statement("repair.unpublish", columns=["sex"])
+        yield Change("mine", edits, words, words)
+
+    monkeypatch.setattr(job_changes, "CANDIDATES", [*CANDIDATES])
+    job_changes.solves(Problem.SINGLED_OUT)(drop_sex)
+    dc.repair(None, job, budget=60)
+    assert seen
+    assert all(Problem.SINGLED_OUT in problems for problems in seen)
+
+
+def test_rare_values_are_a_candidate_where_jobs_have_the_key(monkeypatch):
+    asked = Job.parse(JOB)
+    situation = Situation(
+        asked,
+        repairing.Original.read(asked, people(50)).coded,
+        frozenset({Problem.EMPTY}),
+    )
+    fields = dict(Attribute.model_fields)
+    fields.pop("rare", None)
+    monkeypatch.setattr(Attribute, "model_fields", fields, raising=False)
+    assert not [*job_changes.treat_rare_values(situation)]
+    monkeypatch.setattr(Attribute, "model_fields", {**fields, "rare": None}, raising=False)
+    (change, *_) = job_changes.treat_rare_values(situation)
+    assert change.edits == (Edit(("attributes", "disease", "rare"), "auto"),)
+
+
+def test_no_change_weakens_a_requirement():
+    asked = Job.parse(JOB)
+    table = repairing.Original.read(asked, people(80)).coded
+    situation = Situation(asked, table, frozenset(Problem), accused=("disease",))
+    changes = [one for changes in job_changes.proposed_changes(situation) for one in changes]
+    assert len({one.sort for one in changes}) > 5
+    for change in changes:
+        try:
+            after = repairing.edited_job(asked, change.edits)
+        except JobError:  # nothing sensitive is left: not a repair
+            continue
+        kept = {one.name: one.parameters() for one in after.requirements}
+        for requirement in asked.requirements:
+            for key in ("k", "l"):
+                value = requirement.parameters().get(key)
+                assert value is None or kept[requirement.name][key] >= value
+        assert after.sign_off == asked.sign_off
+        assert after.attackers == asked.attackers
+        declares = any(one.non_sensitive_values for one in after.attributes.values())
+        assert declares == change.steward
+
+
+def test_an_infeasible_publish_names_the_column_and_the_command(job):
+    text = JOB.replace("distinct-l-diversity: {l: 2}", "distinct-l-diversity: {l: 60}")
+    job.write_text(text, encoding="utf-8")
+    done = run("publish", job)
+    assert done.exit_code == 1
+    assert "'disease'" in done.stderr
+    assert f"discreet repair {job}" in done.stderr

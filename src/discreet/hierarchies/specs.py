@@ -79,20 +79,20 @@ Branch = TypeAliasType("Branch", "dict[str, Branch] | list[str] | None")
 
 
 @dataclass
-class _Node:
+class _TreeNode:
     label: str
     parent: int  # −1 for a root
     height: int = 0
 
 
-def _nodes(tree: Mapping[str, Branch]) -> list[_Node]:
+def _nodes(tree: Mapping[str, Branch]) -> list[_TreeNode]:
     """Every node, parents before their children, with its height."""
-    nodes: list[_Node] = []
+    nodes: list[_TreeNode] = []
     waiting: list[tuple[int, str, Branch]] = [(-1, key, inner) for key, inner in tree.items()]
     while waiting:
         parent, label, inner = waiting.pop()
         here = len(nodes)
-        nodes.append(_Node(label, parent))
+        nodes.append(_TreeNode(label, parent))
         if isinstance(inner, dict):
             waiting.extend((here, key, below) for key, below in reversed(inner.items()))
         elif inner:
@@ -139,7 +139,7 @@ def tree_hierarchy(column: Column, tree: Mapping[str, Branch]) -> Hierarchy:
 
 
 def _climb(
-    nodes: Sequence[_Node], node_of_leaf: np.typing.NDArray[np.int64], level: int
+    nodes: Sequence[_TreeNode], node_of_leaf: np.typing.NDArray[np.int64], level: int
 ) -> np.typing.NDArray[np.int64]:
     """Each leaf's highest ancestor that is no higher than a level, from that of the level below."""
     above = np.arange(len(nodes))
@@ -150,7 +150,9 @@ def _climb(
     return result
 
 
-def _grouping(nodes: Sequence[_Node], node_of_leaf: np.typing.NDArray[np.int64]) -> LevelGrouping:
+def _grouping(
+    nodes: Sequence[_TreeNode], node_of_leaf: np.typing.NDArray[np.int64]
+) -> LevelGrouping:
     used, group_of_leaf = np.unique(node_of_leaf, return_inverse=True)
     return LevelGrouping(group_of_leaf, [nodes[number].label for number in used])
 

@@ -252,11 +252,15 @@ def _rare_values(columns: CodedTable, roles: Mapping[str, Proposal]) -> Iterator
 
 
 def _stated_secrets(secrets: Sequence[Secret]) -> str:
-    """The key of a job that states them."""
+    """The key of a job that states them, as a comment.
+
+    Guarantees of a stated secret are asked of its finest column alone, and groups that differ there
+    may share the coarser value: without the key every column is protected, which is stricter.
+    """
     if not secrets:
         return ""
-    lines = "".join(f"  - {_flow(list(secret.columns))}\n" for secret in secrets)
-    return f"secrets:                          # columns that reveal each other\n{lines}"
+    lines = "".join(f"#   - {_flow(list(secret.columns))}\n" for secret in secrets)
+    return f"# secrets:  # columns that reveal each other, with one guarantee\n{lines}"
 
 
 def _risk_of_samples(roles: Mapping[str, Proposal]) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Recommend a release for a use, with the reason.
 
 The unlinked baseline is a candidate too. Of the candidates whose 99th-percentile belief is within a
-ceiling, and that the baseline does not outdo, the one with the best figure; of equal ones the one
-with the lowest belief, then D, then query error, so that no candidate dominates it:
+ceiling, and that neither the baseline nor another one dominates, the one with the best figure; of
+equal ones the one with the lowest belief, then D, then query error:
 
 ============  ==================================================================================
 use           figure
@@ -93,8 +93,9 @@ def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float
             f"{none} Two tables without a link are no worse than every release within the ceiling, "
             "in divergence, belief and query error.",
         )
-    # The best of them by the figure of the use.
-    best = min(candidates, key=lambda point: _order(merit, point))
+    # The best of them by the figure of the use, which need not be an axis of dominance.
+    undominated = [one for one in candidates if not any(outdoes(two, one) for two in candidates)]
+    best = min(undominated, key=lambda point: _order(merit, point))
     if best is unlinked:
         return Recommendation(
             use,
@@ -106,10 +107,13 @@ def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float
     base = merit.shown(unlinked)
     beside = "" if base is None else f" (unlinked baseline: {base:.3f})"
     whole = " with whole rows" if use is Use.RECORDS else ""
+    better = [point for point in safe if _order(merit, point)[0] < _order(merit, best)[0]]
     rank = (
         f"the only release{whole} within the ceiling"
         if len(safe) == 1
         else f"the {merit.best} of {len(safe)} releases{whole} within the ceiling"
+        if not better
+        else f"the {merit.best} within the ceiling of those that no other dominates"
     )
     without = "" if known is None else f", {known:.3f} without any link"
     return Recommendation(

@@ -33,4 +33,4 @@ def test_every_method_publishes_without_compiled_kernels():
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
-    assert set(done.stdout.split()) == set(METHODS)
+    assert set(done.stdout.split()) == set(METHODS) - {"unlinked"}  # it forms no groups

@@ -61,6 +61,7 @@ MADE = {  # requirements, parameters, roles of 'work' and of 'signs'
         "", "l: {disease: 2, work: 2}, primary: disease, conditional_l: {l: 2}", SENSITIVE, DROPPED,
     ),
     "anatomy": ("", "l: 2", DROPPED, DROPPED),
+    "unlinked": ("", "", SENSITIVE, DROPPED),
     "codip": ("k-anonymity: {k: 3}", "recoding: mondrian, beta: 0.1", SENSITIVE, DROPPED),
     "quasi-sensitive": ("qs-t-closeness: {t: 0.6}", "", DROPPED, QUASI_SENSITIVE),
     "m-invariance": ("", "m: 2", DROPPED, DROPPED),

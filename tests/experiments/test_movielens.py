@@ -18,7 +18,9 @@ def figures(settings: OpinionPollSettings, method: str, d: int, ell: int) -> dic
 
 
 def settings_of(films: str) -> OpinionPollSettings:
-    return OpinionPollSettings(movielens=True, films=films, data=real_data("movielens"))
+    return OpinionPollSettings(
+        movielens=True, films=films, data=real_data("movielens", "ratings.dat").parent
+    )
 
 
 @pytest.mark.data

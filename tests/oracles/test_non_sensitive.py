@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 from tests.tables import coded_column, hierarchy_from_rows
 
 from discreet.requirements.base import Domain
@@ -96,6 +95,8 @@ def work(rows, spared, table, distance):
             cost[i, j] = 0.5 if KIND[domain[i]] == KIND[domain[j]] else 1.0
     leave = np.kron(np.eye(m), np.ones(m))
     arrive = np.kron(np.ones(m), np.eye(m))
+    from scipy.optimize import linprog  # the lowest versions are tested without it
+
     found = linprog(cost.ravel(), A_ub=arrive, b_ub=np.array(q) + 1e-12, A_eq=leave, b_eq=p)
     return found.fun
 

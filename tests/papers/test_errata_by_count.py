@@ -94,7 +94,9 @@ def test_census_income_keeps_the_paper_s_98839_rows() -> None:
 
 def test_ratings_of_movielens_go_from_1_to_5_not_to_7() -> None:
     """The 1M form, which has age, gender and zip code; 6,040 users."""
-    frame, quasi, opinions = opinion_polls.movielens(real_data("movielens"), 7)
+    frame, quasi, opinions = opinion_polls.movielens(
+        real_data("movielens", "ratings.dat").parent, 7
+    )
     assert sorted(set().union(*(frame[name].to_list() for name in opinions))) == list("12345")
     assert quasi == ("age:integer", "gender", "zip")
     assert len(frame) == 627  # users with a rating for each of the seven; 684 there

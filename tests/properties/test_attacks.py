@@ -59,6 +59,7 @@ OTHERS = {
     ),
     "anatomy": ({"anatomy": {"l": 2}}, [{"p-diversity": {"l": 2, "attribute": "s"}}]),
     "decomposition": ("decomposition", []),
+    "unlinked": ("unlinked", []),
     "codip": ("codip", [{"k-anonymity": {"k": 2}}, {"t-closeness": {"t": 0.5}}]),
     "gal": ({"gal": {"l": 2, "k": 2}}, []),
     "li-ye": ({"li-ye": {"alpha_qi": 2, "alpha_sa": 2}}, []),

@@ -37,7 +37,7 @@ METHODS = {
     "m-invariance": ("m-invariance", [], "s"),
     "generalized m-invariance": ({"m-invariance": {"publish": "generalized"}}, [], "s"),
     "decomposition": ("decomposition", [], "st"),
-    "codip": ({"codip": {"plan": "given", "tables": [["s"], ["t"]]}},
+    "codip": ({"codip": {"plan": "given", "tables": [["s"], ["t"]], "recoding": "full-domain"}},
               [{"k-anonymity": {"k": 2}}], "st"),
 }  # fmt: skip
 ROWS = st.lists(

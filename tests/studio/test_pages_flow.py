@@ -252,7 +252,9 @@ def test_a_file_that_is_no_table_and_a_guarantee_that_cannot_hold_are_refused(ta
 def test_a_table_in_which_persons_repeat_is_refused_until_the_job_says_what_to_do(tab, tmp_path):
     path = tmp_path / "visits.csv"
     ill = ("flu", "asthma", "gout")
-    rows = [f"P{n % 40:03},{20 + n % 30},{'fm'[n % 2]},{ill[n % 40 % 3]}" for n in range(120)]
+    rows = [
+        f"P{n % 40:03},{20 + n % 30},{'fm'[n % 40 // 20]},{ill[n % 40 % 3]}" for n in range(120)
+    ]
     path.write_text("\n".join(["patient_id,age,sex,diagnosis", *rows]) + "\n", encoding="utf-8")
     tab.upload("input[type=file]", path)
     tab.see("#next")

@@ -25,7 +25,7 @@ without a look at sensitive values and groups inside a block by sensitive values
 (5) ℓ may be a fraction and differ between attributes, and ``k-anonymity`` may ask for more rows
 than ℓ: a smallest group then has as many rows as all of them need, and a value may occur in it
 ⌊size/ℓ⌋ times. A value that the job declares non-sensitive is bounded by nothing and makes no two
-rows collide (ℓ-diversity's don't-care set, Machanavajjhala and others, 2007, 4.3);
+rows collide (ℓ-diversity's don't-care set, Machanavajjhala et al., 2006, 4.3);
 ``joined_groups`` adds what distinct and m-diversity then ask for beyond shares.
 
 (6) Where many rows have the same sensitive values, a window of rows fills up with rows that exclude

@@ -52,6 +52,14 @@ def test_a_secret_names_two_sensitive_columns_or_more_once(secrets, said):
         job(secrets)
 
 
+def test_columns_that_do_not_reveal_each_other_are_no_secret():
+    for secret in (["hike", "answer"], ["hike", "rating", "answer"]):
+        with pytest.raises(dc.JobError, match="do not reveal each other in the table"):
+            dc.publish(TABLE, job([secret]), seed=1)
+    with pytest.raises(dc.JobError, match="do not reveal each other"):  # too few rows to tell
+        dc.publish(TABLE.head(20), job(), seed=1)
+
+
 def test_guarantees_on_all_attributes_are_asked_of_the_finest_column(tmp_path):
     with pytest.raises(dc.InfeasibleError, match="'rating' fills"):
         dc.publish(TABLE, job([]), seed=1)

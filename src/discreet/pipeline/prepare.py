@@ -46,6 +46,7 @@ from discreet.table.person_counts import PersonBasis
 from discreet.table.persons import Keeping
 from discreet.table.published import PERSON
 from discreet.table.roles import Role, Unit
+from discreet.table.secrets import LEAST_ROWS, NEARLY, connected, find_dependencies
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
@@ -159,6 +160,7 @@ def _form(
         .with_sizes_by("weights" if job.population is None else "table")
         for requirement in requirements_for_attackers(job, job.requirements, bits)
     ]
+    problems += _unproved_secrets(job, table)
     requirements = _of_finest(job, requirements, table)
     if Ability.SENSITIVE_VALUES in job.method.abilities:
         keeping = job.person is not None and job.person.rows == "keep"
@@ -176,6 +178,26 @@ def _form(
         secrets=job.secrets,
     )
     return source, task, problems
+
+
+def _unproved_secrets(job: Job, table: CodedTable) -> list[str]:
+    """Return stated secrets whose columns do not reveal each other in the table.
+
+    Guarantees and insiders take a secret as one attribute, so a false one would hide what an
+    attacker learns.
+    """
+    problems = []
+    for number, secret in enumerate(job.secrets):
+        columns = [table[name] for name in secret if name in table.columns]
+        pairs = [(one.first, one.second) for one in find_dependencies(columns)]
+        if connected(secret, pairs) != [list(secret)]:
+            listed = ", ".join(f"'{name}'" for name in secret)
+            problems.append(
+                f"secrets[{number}]: {listed} do not reveal each other in the table: no column "
+                f"determines another, or nearly (H(B|A) ≤ {NEARLY:g}·H(B), from {LEAST_ROWS} rows "
+                "on). Remove what does not belong to the secret."
+            )
+    return problems
 
 
 def _of_finest(

@@ -68,6 +68,7 @@ IDENTIFYING = {
     "who": each(lambda: f"{of(GIVEN['de'])[0]} {of(FAMILY['de'])[0]}"),  # by values alone
     "quien": each(lambda: f"{of(FAMILY['es'])[0].lower()}, {of(GIVEN['es'])[0].lower()}"),
     "c_case_number": [f"{13000000 + n}CF10A" for n in range(ROWS)],
+    "case": [f"C{n:05d}" for n in range(ROWS)],  # by values alone
     "id": list(range(1, ROWS + 1)),
     "patient_nbr": each(lambda: DRAW.randint(100, 10**7)),
     "account_no": each(lambda: f"{DRAW.choice('AB')}{digits(4)}-{digits(1)}"),

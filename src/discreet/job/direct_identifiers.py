@@ -41,6 +41,7 @@ def _listed(words: str) -> frozenset[str]:
 
 _LETTERS = r"^\p{L}[\p{L}\p{M}'’.\-]*(,? [\p{L}\p{M}'’.\-]+){0,4}$"
 _TIME = r"^\d{1,4}[-./]\d{1,2}[-./]\d{1,4}[T ]\d{1,2}:\d{2}:\d{2}"
+_KEY = r"^\p{L}{1,5}[-_/ ]?\d{4,}$"
 _MIDNIGHT = r"[T ]0{1,2}:00:00"
 # Words of a column that holds names, and nothing but names of persons.
 _SURE = _listed(
@@ -99,6 +100,8 @@ def _by_form(shape: Shape) -> str | None:
             return "street addresses"
         if names_of_persons(shape, meanings):
             return "names of persons"
+        if not named and _keyed(shape):
+            return "record numbers"
     return "record numbers" if named and _numbered(shape, *named[0]) else None
 
 
@@ -141,6 +144,12 @@ def _known_share(shape: Shape) -> float:
     plain = [without_accents(value).lower() for value in shape.some.to_list()]
     split = [value.replace(",", " ").split() for value in plain]
     return sum(not listed.isdisjoint(words) for words in split) / max(len(split), 1)
+
+
+def _keyed(shape: Shape) -> bool:
+    """Return whether nearly every row has a key of its own, such as C00017 or MRN-20418."""
+    many = shape.distinct >= FEW_ROWS and shape.distinct > NEARLY_UNIQUE * shape.rows
+    return many and shape.share(_KEY) >= MOST
 
 
 def _numbered(shape: Shape, meaning: Meaning, word: str) -> bool:

@@ -53,9 +53,11 @@ lint: $(VENV)/.tested
 	$(BIN)/mypy
 	$(BIN)/codespell
 
-# Lines by room, and how wide the seams are that all rooms share. Nothing fails on a figure.
+# Lines by room, how wide the seams are that all rooms share, and how many functions and files one
+# publish enters. Nothing fails on a figure.
 size: setup
 	$(BIN)/python -m tests.size
+	$(BIN)/python -m tests.reach | tail -2
 
 # The same product with the lowest versions that pyproject.toml names; kernels have a cache of their
 # own, since another numba would replace that of $(VENV). Old libraries may warn of themselves.

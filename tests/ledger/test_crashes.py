@@ -19,7 +19,7 @@ from discreet.api.publish import publish
 from discreet.errors import ReleaseError
 from discreet.ledger.ledger import Ledger
 
-KILLS = int(os.environ.get("DISCREET_KILLS", "100"))
+KILLS = int(os.environ.get("DISCREET_KILLS", "40"))
 PUBLISHER = Path(__file__).with_name("publisher.py")
 ROOT = Path(__file__).parents[2]
 

@@ -30,17 +30,16 @@ class Result(ABC):
 
     def charts(self) -> dict[str, dict[str, Any]]:
         """Return the plots of its report by name, as Vega-Lite that a notebook draws."""
-        vega_lite = import_module("discreet.report.charts.vega_lite")
-        charts: dict[str, dict[str, Any]] = vega_lite.vega_lite_charts(self._charts())
-        return charts
+        vega_lite = import_module("discreet.report.charts.chart").vega_lite
+        return {chart.name: vega_lite(chart) for chart in self._charts() if chart is not None}
 
     def _repr_html_(self) -> str:
         return str(self._page().fragment())
 
     def _page(self) -> Any:
         """Return its ``Page``."""
-        return import_module("discreet.report.result_views").page_of(self)
+        return import_module("discreet.report.result_views").view_of(self).page(self)
 
     def _charts(self) -> Any:
         """Return its charts, each a ``Chart`` or None."""
-        return import_module("discreet.report.result_views").charts_of(self)
+        return import_module("discreet.report.result_views").view_of(self).charts(self)

@@ -305,7 +305,7 @@ def test_a_small_release_in_parts_is_attacked_for_its_report(spark, people, tmp_
     made = on_spark(spark, job, tmp_path / "small", attack=30)
     assert made.review.attacks is not None
     assert made.review.attacks.findings
-    monkeypatch.setattr("discreet.pipeline.verify.ATTACKED_HERE", 5)
+    monkeypatch.setattr("discreet.pipeline.prove.ATTACKED_HERE", 5)
     made = on_spark(spark, job, tmp_path / "large", attack=30)
     assert made.review.attacks is None
     assert "rows are more than the 5 that" in made.review.not_attacked

@@ -369,7 +369,7 @@ def test_a_declared_domain_holds_values_that_come_later(growing, tmp_path):
 
 def test_the_series_is_judged_before_a_release_appears(growing, tmp_path, monkeypatch):
     """Without a fixed domain, the judgement of the whole series still refuses the release."""
-    monkeypatch.setattr("discreet.pipeline.series_history.domain_of_series", lambda *_: None)
+    monkeypatch.setattr("discreet.pipeline.series.domain_of_series", lambda *_: None)
     job, method, _, tables = growing
     made = job(method)
     for number, table in enumerate(tables[:2]):

@@ -27,8 +27,7 @@ from discreet.releases.singling_out import (
     unique_alone,
     unique_by,
 )
-from discreet.report.review import Review
-from discreet.report.risk_verdict import LOOK, READY, REFUSE, risk_verdict
+from discreet.report.risk_verdict import LOOK, READY, REFUSE, Review, risk_verdict
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import Role, Unit, ValueType
 

@@ -15,7 +15,6 @@ from discreet.attacks.run import AttackReport
 from discreet.pipeline.run import make_release
 from discreet.report.pages.attack_page import attack_page
 from discreet.report.pages.release_page import release_page
-from discreet.report.result_views import page_of
 from discreet.statements import speaking
 
 QUASI = """
@@ -132,8 +131,8 @@ def pages_of(release: dc.Release, place: Path, language: str) -> Iterator[tuple[
     with speaking(language):
         yield "publish", release_page(release.manifest, release.audit.picture).html()
         yield "attack", attack_page(found, release.manifest, release.job).html()
-        yield "audit", page_of(dc.audit(place)).html()
-        yield "audit-original", page_of(dc.audit(place, original=release.job)).html()
+        yield "audit", dc.audit(place)._page().html()
+        yield "audit-original", dc.audit(place, original=release.job)._page().html()
 
 
 def check_page_in(folder: Path, language: str) -> str:
@@ -143,4 +142,4 @@ def check_page_in(folder: Path, language: str) -> str:
         folder / "patients.csv", quasi=["zip", "sex"], sensitive=["diagnosis"], k=3, l=2, t=0.2
     )
     with speaking(language):
-        return page_of(found).html()
+        return found._page().html()

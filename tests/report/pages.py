@@ -12,8 +12,7 @@ from discreet.pipeline.prepare import prepare
 from discreet.pipeline.run import make_release
 from discreet.releases.manifest import Manifest
 from discreet.report.pages.attack_page import attack_page
-from discreet.report.pages.comparison_page import comparison_page
-from discreet.report.pages.measure_page import measure_page
+from discreet.report.pages.measure_page import comparison_page, measure_page
 from discreet.report.pages.profile_page import profile_page
 
 

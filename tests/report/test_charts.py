@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dc
 from discreet.releases.group_summary import size_bands
-from discreet.report.charts.chart import Chart, Mark, Scale
+from discreet.report.charts.chart import Chart, Mark, Scale, vega_lite
 from discreet.report.charts.result_charts import (
     error_chart,
     frontier_chart,
@@ -20,7 +20,6 @@ from discreet.report.charts.result_charts import (
     series_chart,
 )
 from discreet.report.charts.svg import draw, standalone, ticks_of
-from discreet.report.charts.vega_lite import vega_lite
 from discreet.report.pieces import Card, Page, Section, table, text
 from discreet.utility.comparison import Comparison, Point, Recommendation, Use
 

@@ -11,7 +11,7 @@ import pytest
 from tests.report.pages import write_pages
 
 import discreet as dc
-from discreet.report.pages.provenance import publishable_job
+from discreet.report.pages.release_page import publishable_job
 
 MARK = re.compile(r"(?:Id|Dropped|Secret|Rare|Hidden)mark\w*")
 ROWS = 60

@@ -21,8 +21,7 @@ from discreet.job.attackers import JobAttackers
 from discreet.job.safe_harbor import named_identifier
 from discreet.job.sign_off import SignOff
 from discreet.releases.manifest import Manifest, SinglingOut
-from discreet.report.review import Review
-from discreet.report.risk_verdict import LOOK, READY, REFUSE, RiskVerdict, risk_verdict
+from discreet.report.risk_verdict import LOOK, READY, REFUSE, Review, RiskVerdict, risk_verdict
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ from discreet.attacks.run import AttackReport, run_attacks
 from discreet.errors import InputError
 from discreet.job.model import Job
 from discreet.methods.base import Progress, no_progress
+from discreet.pipeline.prove import read_population
 from discreet.pipeline.release import Release
-from discreet.pipeline.verify import read_population
 from discreet.regular_files import path_of, read_text
 
 

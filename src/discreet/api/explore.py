@@ -15,7 +15,7 @@ from discreet.pipeline.prepare import prepare
 from discreet.report.charts.chart import Chart
 from discreet.report.charts.result_charts import plan_chart
 from discreet.report.charts.svg import standalone
-from discreet.report.frontier_view import frontier_page, frontier_text
+from discreet.report.pages.profile_page import frontier_page
 from discreet.report.pieces import Page
 from discreet.result import Result
 
@@ -42,7 +42,7 @@ class Exploration(Result):
         return path
 
     def __str__(self) -> str:
-        return frontier_text(self.frontier)
+        return self._page().text()
 
     def _page(self) -> Page:
         return frontier_page(self.frontier)

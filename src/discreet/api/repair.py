@@ -36,18 +36,16 @@ from discreet.job.model import Job
 from discreet.job.yaml_lines import load_yaml
 from discreet.methods.base import Progress, no_progress
 from discreet.pipeline.one_machine import LocalReading
-from discreet.pipeline.prove import audit_reading
+from discreet.pipeline.prove import audit_reading, read_population, verify_attacks
 from discreet.pipeline.record import ledger_for_reading
 from discreet.pipeline.release import Proof, Release
 from discreet.pipeline.run import make_release
-from discreet.pipeline.verify import read_population, verify_attacks
 from discreet.regular_files import path_of, read_text
 from discreet.releases.analyst_errors import AnalystError, analyst_errors
 from discreet.releases.audit.audit import Audit, audit_tables
 from discreet.releases.manifest import Manifest
 from discreet.releases.measure import measure_release, read_utility
-from discreet.report.review import Review
-from discreet.report.risk_verdict import LOOK, READY, REFUSE, RiskVerdict
+from discreet.report.risk_verdict import LOOK, READY, REFUSE, Review, RiskVerdict
 from discreet.statements import Statement
 from discreet.table.interrupts import OutOfTimeError, interruptible
 from discreet.table.roles import Role

@@ -44,7 +44,7 @@ from discreet.ledger.settings import LedgerSettings
 from discreet.ledger.terms import CORRELATION_HASH, M_INVARIANCE, RHO_DIFFERENT, least_rho
 from discreet.methods.series.beliefs.components import PublishedGroups
 from discreet.methods.series.beliefs.correlation import Correlation, Unstated, Value
-from discreet.pipeline.series_check import belief_problems, invariance_problems
+from discreet.pipeline.series import belief_problems, invariance_problems
 from discreet.regular_files import path_of, read_text
 from discreet.releases.audit.audit import audit_folder, read_tables
 from discreet.releases.audit.shards import domains_of

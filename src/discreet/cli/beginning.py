@@ -144,10 +144,7 @@ def profile(
         if projections or plot is not None:
             _explore(Path(data), plot, json=json, quiet=quiet)
             return
-        from rich.console import Console
-
         from discreet.api.profile import profile as make_profile
-        from discreet.report.profile_view import view_profile
         from discreet.report.terminal import profile_lines
 
         is_job = Path(data).suffix in JOB_ENDINGS
@@ -163,7 +160,7 @@ def profile(
             say_json(found.to_dict())
             return
         if verbose:
-            Console().print(view_profile(found))
+            say(str(found))
         else:
             say_lines(profile_lines(found, data))
         if not is_job:

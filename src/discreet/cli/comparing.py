@@ -73,7 +73,7 @@ def compare(
             )
         if output is not None:
             from discreet.job.model import Job
-            from discreet.report.pages.comparison_page import comparison_page
+            from discreet.report.pages.measure_page import comparison_page
 
             page = comparison_page(found, Job.load(job))
             (found.save(output) / "comparison.html").write_text(page.html(), encoding="utf-8")

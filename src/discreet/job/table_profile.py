@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib import import_module
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -177,7 +176,7 @@ class Profile(Result):
         ]
 
     def __str__(self) -> str:
-        return str(import_module("discreet.report.profile_view").profile_text(self))
+        return str(self._page().text())
 
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain data."""

@@ -105,7 +105,7 @@ def prepare_task(
             table = population.recoded(task.table)
             task = replace(task, table=table, hierarchies=hierarchies)
     if ledger is not None and source.people is not None:
-        from discreet.pipeline.series_history import with_history
+        from discreet.pipeline.series import with_history
 
         progress("ledger", 0.0)
         task = with_history(replace(task, people=source.people), job, ledger)

@@ -1,23 +1,46 @@
-"""The audit of a release before it appears, and its verdicts in the manifest."""
+"""Prove a release before it appears: audit it, attack it, and collect what its signer must see."""
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import io
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.pipeline.engine import Reading
+import numpy as np
+
+from discreet import __version__
+from discreet.attacks.base import TOLERANCE, Finding
+from discreet.attacks.registry import attacks_inside
+from discreet.errors import AuditError
+from discreet.job.model import Job
+from discreet.methods.base import Progress
+from discreet.pipeline.engine import FormedTables, Reading
 from discreet.pipeline.manifest_draft import name_published_values
+from discreet.pipeline.prepare import prepare, prepare_population
 from discreet.pipeline.release import Release
+from discreet.releases.analyst_errors import AnalystErrors, analyst_errors
 from discreet.releases.audit.audit import Audit, require_sound
 from discreet.releases.audit.figures import settle
 from discreet.releases.audit.files import hash_of_table
 from discreet.releases.audit.linked_labels import public_promise
 from discreet.releases.manifest import Manifest
+from discreet.releases.measure import read_utility
+from discreet.report.risk_verdict import ColumnChange, Review, SampledRows
+from discreet.statements import Statement
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.interrupts import interruptible
+from discreet.utility.reading import DIVERGENCE_ROWS
 
 if TYPE_CHECKING:
+    from discreet.attacks.base import RowAtRisk
+    from discreet.attacks.run import AttackReport
+    from discreet.knowledge.population import Population
     from discreet.ledger.ledger import Ledger
 
 
@@ -31,7 +54,7 @@ def audit_reading(
     name_published_values(manifest, reading.values)
     audit = reading.audit(manifest)
     if release.draft is not None and ledger is not None:
-        from discreet.pipeline.series_check import with_series
+        from discreet.pipeline.series import with_series
 
         correlation = release.task.correlation
         audit = with_series(audit, ledger, release.draft, reading, correlation)
@@ -53,3 +76,214 @@ def hashing(folder: Path, manifest: Manifest) -> Iterator[None]:
         yield
         for name, digest in hashes.items():
             manifest.tables[name].sha256 = digest.result()
+
+
+SAMPLED = 10  # rows that are shown before and after
+SHOWN_COLUMNS = 8
+NOT_ASKED = Statement("not-attacked.not-asked")
+ATTACKED_HERE = 100_000  # rows of a release in parts that are brought to this machine
+
+
+def verify_attacks(
+    job: Job,
+    reading: Reading,
+    formed: FormedTables,
+    manifest: Manifest,
+    progress: Progress,
+) -> AttackReport | None:
+    """Run the attacks that a job asks for; raise where one exceeds its bound. None without attacks.
+
+    The bound is the job's ceiling, or the one that the release guarantees.
+    """
+    wanted = job.verify
+    if wanted is None:
+        return None
+    from discreet.attacks.run import run_attacks
+
+    population = _population(job)
+    report = run_attacks(
+        reading.tables,
+        formed.original,
+        manifest,
+        attacks=wanted.attacks if wanted.attacks is not None else attacks_inside(),
+        population=population,
+        source_rows=formed.source_rows(),
+        threshold=wanted.threshold,
+        progress=progress,
+    )
+    too_far = [
+        _sentence(finding, wanted.ceiling)
+        for finding in report.findings
+        if (finding.inside and finding.exceeded)
+        or (finding.is_belief and finding.greatest > wanted.ceiling + TOLERANCE)
+    ]
+    if too_far:
+        listed = "".join(f"\n  - {line}" for line in too_far)
+        raise AuditError(
+            f"The release was not published: attacks go too far.{listed}\nAsk for stronger "
+            "requirements, or raise the ceiling in 'verify'."
+        )
+    return report
+
+
+def _population(job: Job) -> Population | None:
+    """The population that a job names for its attacks, or for all that it asks."""
+    path = job.population
+    if job.verify is not None and job.verify.population is not None:
+        path = job.verify.population
+    return None if path is None else read_population(job.folder / path, job)
+
+
+def read_population(path: Path, job: Job) -> Population:
+    """The population of a job file, or of a table that is read as the job reads its own."""
+    from discreet.knowledge.population import Population
+
+    if path.suffix in (".yaml", ".yml"):
+        task = prepare(Job.load(path))
+        return Population(task.table, task.hierarchies)
+    return Population(*prepare_population(job, path))
+
+
+def _sentence(finding: Finding, ceiling: float) -> str:
+    limit = (
+        f"the promised {finding.bound:.6g}"
+        if finding.inside and finding.exceeded and finding.bound is not None
+        else f"the ceiling of {ceiling:.6g}"
+    )
+    return (
+        f"{finding.title} on {finding.shown_aim}: an attacker who {finding.knowledge} reaches a "
+        f"belief of {finding.greatest:.6g}, above {limit}"
+    )
+
+
+def review_release(
+    release: Release,
+    manifest: Manifest,
+    reading: Reading,
+    seconds: float | None,
+    progress: Progress,
+    described: bool = True,
+) -> Review:
+    """Attack a release within some seconds, or not at all, and describe it for its signer.
+
+    Without a report, a release is not described: the verdict needs its attacks alone.
+    """
+    formed = release.formed
+    facts = _provenance(release, manifest)
+    if formed.in_parts:
+        reason = NOT_ASKED if seconds is None else _too_much_in_parts(formed, manifest)
+        if reason is not None:
+            return Review(not_attacked=reason, facts=facts)
+    attacks = None
+    if seconds is not None:
+        attacks = _attacked(release, manifest, reading, seconds, progress)
+    if not described:
+        return Review(attacks, "" if attacks is not None else NOT_ASKED, facts=facts)
+    return Review(
+        attacks=attacks,
+        not_attacked="" if attacks is not None else NOT_ASKED,
+        errors=interruptible(lambda: _errors(formed, manifest, reading))
+        if release.job.measure.divergence and release.job.measure.figures
+        else None,
+        samples=tuple(_samples(formed, reading)),
+        columns=tuple(_columns(formed, reading)),
+        facts=facts,
+    )
+
+
+def _too_much_in_parts(formed: FormedTables, manifest: Manifest) -> str | None:
+    """Why a release in parts is not attacked on this machine; None where it is."""
+    if manifest.keeps_rows and formed.source_rows() is None:
+        return Statement("not-attacked.unknown-persons")
+    if manifest.source_rows <= ATTACKED_HERE:
+        return None
+    return Statement("not-attacked.large", rows=manifest.source_rows, most=ATTACKED_HERE)
+
+
+def _attacked(
+    release: Release, manifest: Manifest, reading: Reading, seconds: float, progress: Progress
+) -> AttackReport:
+    from discreet.attacks.run import run_attacks
+
+    wanted = release.job.verify
+    population = _population(release.job)
+    return run_attacks(
+        reading.tables,
+        release.formed.original,
+        manifest,
+        population=population,
+        source_rows=release.formed.source_rows(),
+        threshold=0.5 if wanted is None else wanted.threshold,
+        seconds=seconds,
+        list_rows=release.formed.source_rows() is not None,
+        progress=progress,
+    )
+
+
+def _errors(formed: FormedTables, manifest: Manifest, reading: Reading) -> AnalystErrors | None:
+    """The errors of analysts; None for tables so large that p2 takes as long as a method."""
+    if not 0 < formed.original.table.rows <= DIVERGENCE_ROWS:
+        return None
+    found = read_utility(reading.tables, formed.original, manifest)
+    return analyst_errors(found.original, found.for_analysts, found.weights)
+
+
+def _samples(formed: FormedTables, reading: Reading) -> Iterator[SampledRows]:
+    """Some published rows, with the quasi-identifiers that they have in the source."""
+    original, rows = formed.original.table, formed.source_rows() or {}
+    for name, table in reading.tables.items():
+        quasi = [c for c in table.quasi_identifiers if c.name in original.columns]
+        if name not in rows or not quasi or not table.rows or len(rows[name]) != table.entries:
+            continue
+        chosen = np.random.default_rng().choice(
+            table.entries, min(SAMPLED, table.entries), replace=False
+        )
+        shown = quasi[:SHOWN_COLUMNS]
+        yield SampledRows(
+            name,
+            [column.name for column in shown],
+            [
+                [
+                    (_cell(original[column.name], int(rows[name][row])), _cell(column, int(row)))
+                    for column in shown
+                ]
+                for row in chosen
+            ],
+        )
+
+
+def _cell(column: Column, row: int) -> str:
+    value = column.text[int(column.codes[row])]
+    return "(missing)" if value is None else str(value)
+
+
+def _columns(formed: FormedTables, reading: Reading) -> Iterator[ColumnChange]:
+    original: CodedTable = formed.original.table
+    for table in reading.tables.values():
+        for column in table:
+            if column.name in original.columns:
+                before = original[column.name].cardinality
+                yield ColumnChange(column.name, str(column.role), before, column.cardinality)
+
+
+def _provenance(release: Release, manifest: Manifest) -> dict[str, str]:
+    job = release.job
+    facts = {"made-by": f"discreet {__version__}"}
+    facts["date"] = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
+    if job.source is not None and job.source.path is not None:
+        facts["source"] = Path(job.source.path).name
+    if "source_sha256" in release.private:
+        facts["source-sha256"] = release.private["source_sha256"]
+    written = job.model_dump_json(exclude_none=True).encode()
+    facts["job-sha256"] = hashlib.sha256(written).hexdigest()
+    facts["engine"] = str(release.private.get("engine", ""))
+    return facts
+
+
+def risk_file(found: tuple[RowAtRisk, ...]) -> str:
+    """``RELEASE.private.rows.csv``: the rows at risk by their number in the source."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["row", "attribute", "attacker_knows", "belief"])
+    writer.writerows([one.row, one.attribute, one.knows, f"{one.belief:.4f}"] for one in found)
+    return text.getvalue()

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
     from discreet.report.charts.chart import Chart
     from discreet.report.pieces import Page
-    from discreet.report.review import Review
-    from discreet.report.risk_verdict import RiskVerdict
+    from discreet.report.risk_verdict import Review, RiskVerdict
 
 ATTACK_SECONDS = 60.0  # time limit of the attacks that the verdict rests on, unless one is given
 
@@ -178,9 +177,10 @@ class Release(Result):
         return self.private_page()
 
     def _charts(self) -> Sequence[Chart | None]:
-        from discreet.report.pages.release_page import release_charts
+        from discreet.report.charts.result_charts import loss_charts, picture_charts
 
-        return release_charts(self._picture, self.private.get("utility", {}))
+        utility = self.private.get("utility", {})
+        return [*picture_charts(self._picture), *loss_charts(utility)]
 
     @property
     def _picture(self) -> Picture:
@@ -202,7 +202,7 @@ class Release(Result):
         return verdict_of(self.manifest, self.job, self.private, self._reviewed())
 
     def _reviewed(self) -> Review:
-        from discreet.report.review import Review
+        from discreet.report.risk_verdict import Review
 
         if self.review is not None:
             return self.review

@@ -22,13 +22,19 @@ from discreet.job.model import Job
 from discreet.job.protected_values import advising_to_spare, protected_alike
 from discreet.job.value_spellings import spelling_warnings
 from discreet.methods.base import Progress, no_progress
-from discreet.pipeline.decide import JOB_FILE, clear_refused, decide, require_reason
+from discreet.pipeline.decide import (
+    JOB_FILE,
+    clear_refused,
+    decide,
+    require_reason,
+    write_explanation,
+    write_private_files,
+)
 from discreet.pipeline.engine import Engine, Reading
-from discreet.pipeline.explain import write_explanation, write_private_files
 from discreet.pipeline.manifest_draft import draft_manifest
 from discreet.pipeline.one_machine import OneMachine
 from discreet.pipeline.prepare import prepare_task, require_publishable
-from discreet.pipeline.prove import audit_reading, hashing
+from discreet.pipeline.prove import audit_reading, hashing, review_release, verify_attacks
 from discreet.pipeline.read import reading_notices
 from discreet.pipeline.record import (
     announced,
@@ -38,7 +44,6 @@ from discreet.pipeline.record import (
 )
 from discreet.pipeline.release import ATTACK_SECONDS, Proof, Release
 from discreet.pipeline.run_state import RunState
-from discreet.pipeline.verify import review_release, verify_attacks
 from discreet.releases.manifest import Manifest
 
 if TYPE_CHECKING:

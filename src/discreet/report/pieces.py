@@ -7,9 +7,10 @@ so on a page in another language; names and cells go through ``exact``.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from html.parser import HTMLParser
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -26,12 +27,15 @@ from discreet.statements import (
     in_language,
     speaking,
     spoken,
+    templates,
     with_numbers,
 )
 
 Tone = Literal["", "good", "warn", "bad"]
 # Says to the browser what is true anyway: no script, nothing from anywhere.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+DRAWN = ("loss_by_attribute",)  # measures that a plot has
+NAMING = ("tables", "terms")  # by the names of tables or attributes
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
 
@@ -175,6 +179,14 @@ class Page:
         body = tag("div", *self._head("h2"), *shown, class_="discreet notebook")
         return f"<style>{style()}</style>{body}"
 
+    def text(self) -> str:
+        """The same as plain text for a terminal, without charts."""
+        reader = _PlainText()
+        with speaking(self.language):
+            shown = [*self._head("h1"), *(section.html() for section in self.sections)]
+        reader.feed(str(joined(shown[1:])))
+        return "\n".join(reader.lines).strip()
+
     def _head(self, level: str) -> list[Markup]:
         sign = {"good": "✓", "bad": "✗", "warn": "!"}.get(self.tone, "")
         mark = tag("span", sign, class_=f"mark {self.tone}", aria_hidden="true") if sign else ""
@@ -185,6 +197,47 @@ class Page:
             *(tag("p", sentence, class_="lede") for sentence in self.lede if sentence),
             tag("dl", *(card.html() for card in self.cards), class_="cards"),
         ]
+
+
+class _PlainText(HTMLParser):
+    """The lines of a page: a line for each heading, sentence and figure, columns for tables."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self._line = ""  # of the block or cell
+        self._rows: list[list[str]] = []  # of the table
+        self._hidden = ""  # the element around, where it is only drawn
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        if not self._hidden and (tag == "figure" or ("aria-hidden", "true") in attributes):
+            self._hidden = tag
+        if self._hidden:
+            return
+        if tag == "tr":
+            self._rows.append([])
+        elif tag in ("h2", "h3") and self.lines:
+            self.lines.append("")
+        self._line += {"li": "  - ", "br": ": ", "dd": " "}.get(tag, "")
+
+    def handle_data(self, data: str) -> None:
+        self._line += "" if self._hidden else data
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._hidden:
+            self._hidden = "" if tag == self._hidden else self._hidden
+        elif tag in ("td", "th"):
+            self._rows[-1].append(self._line)
+            self._line = ""
+        elif tag == "table":
+            widths = [max(map(len, column)) for column in zip(*self._rows, strict=True)]
+            for row in self._rows:
+                cells = zip(row, widths, strict=True)
+                self.lines.append("  ".join(cell.ljust(width) for cell, width in cells).rstrip())
+            self._rows = []
+        elif tag in ("h1", "h2", "h3", "p", "li", "summary", "div", "pre") and self._line:
+            self.lines.append(self._line)
+            self._line = ""
 
 
 def language_of_page(page: str) -> Language:
@@ -252,6 +305,39 @@ def facts_table(facts: Iterable[tuple[str, Any]]) -> Markup:
     """A table of names and any figures of a manifest."""
     rows = [(exact(name.replace("_", " ")), figures_line(inline(fact))) for name, fact in facts]
     return table(("", ""), rows) if rows else Markup("")
+
+
+def figure_table(measured: Mapping[str, Any]) -> Markup:
+    """Every figure, with what it means."""
+    return table(labels("measure", "figure"), _figure_rows(measured), {1})
+
+
+def _figure_rows(
+    measured: Mapping[str, Any], within: tuple[str, ...] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield the name of every figure with its meaning, and the figure; nested names are joined."""
+    for key, value in measured.items():
+        if key in DRAWN:
+            continue
+        if isinstance(value, Mapping):
+            yield from _figure_rows(value, (*within, key))
+            continue
+        name: str = _measure(key)
+        for place in reversed(range(len(within))):
+            is_name = place > 0 and within[place - 1] in NAMING  # of a table or an attribute
+            outer = str(within[place]) if is_name else _measure(within[place])
+            name = Statement("measure.within", outer=outer, figure=name)
+        shown = name if isinstance(name, Statement) else exact(name)
+        meaning = f"measure.{key}.meaning"
+        if meaning in templates(ENGLISH):
+            shown = explained(shown, Statement(meaning))
+        yield shown, inline(value)
+
+
+def _measure(key: str) -> str:
+    """Return the name of a measure; a table, an attribute or an unknown key stays as it is."""
+    id = f"measure.{key}"
+    return Statement(id) if id in templates(ENGLISH) else str(key).replace("_", " ")
 
 
 def folded(title: str, body: str) -> Markup:

@@ -9,13 +9,14 @@ that a broken guarantee always refuses.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import Finding
 from discreet.job.attackers import Choice, JobAttackers
 from discreet.job.sign_off import RiskLimits, SignOff
+from discreet.releases.analyst_errors import AnalystErrors
 from discreet.releases.explanation import uncovered
 from discreet.releases.manifest import Known, Manifest, SinglingOut
 from discreet.releases.singling_out import singling_reason, singling_sentences, units_of
@@ -24,7 +25,7 @@ from discreet.statements import Statement
 
 if TYPE_CHECKING:
     from discreet.attacks.run import AttackReport
-    from discreet.report.review import Review
+
 
 READY, LOOK, REFUSE = "Ready to sign", "Look at these", "Do not publish"
 _TONES: dict[str, Tone] = {READY: "good", LOOK: "warn", REFUSE: "bad"}
@@ -325,3 +326,34 @@ def _believed(finding: Finding) -> float:
 
 def _certain(finding: Finding) -> float:
     return finding.newly_certain / max(finding.targets, 1)
+
+
+@dataclass(frozen=True)
+class SampledRows:
+    """Some rows of one table: the quasi-identifiers of the source, and as they are published."""
+
+    table: str
+    names: Sequence[str]
+    rows: Sequence[Sequence[tuple[str, str]]]  # before and after, by row and column
+
+
+@dataclass(frozen=True)
+class ColumnChange:
+    """One published column: different values before and after."""
+
+    name: str
+    role: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Review:
+    """Attacks, errors and samples of a release."""
+
+    attacks: AttackReport | None = None
+    not_attacked: str = ""  # why no attacker was tried
+    errors: AnalystErrors | None = None
+    samples: Sequence[SampledRows] = ()
+    columns: Sequence[ColumnChange] = ()
+    facts: dict[str, str] = field(default_factory=dict)  # provenance

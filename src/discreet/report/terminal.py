@@ -191,7 +191,7 @@ def profile_lines(profile: Profile, source: str) -> list[str]:
         )
     lines = [head]
     if profile.persons is not None:
-        from discreet.report.profile_view import persons_sentence  # rich takes time to import
+        from discreet.report.pages.profile_page import persons_sentence
 
         lines.append(persons_sentence(profile, profile.persons))
     lines += [f"{BULLET}{warning}" for warning in profile.warnings]

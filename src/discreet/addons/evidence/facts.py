@@ -21,8 +21,7 @@ from discreet.releases.manifest import Manifest, SinglingOut
 from discreet.releases.registry import kind_of
 from discreet.releases.singling_out import singling_sentences
 from discreet.report.pages.signing_page import verdict_of
-from discreet.report.review import Review
-from discreet.report.risk_verdict import REFUSE, RiskVerdict
+from discreet.report.risk_verdict import REFUSE, Review, RiskVerdict
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable
 

@@ -17,7 +17,7 @@ from discreet.errors import AuditError, InputError
 from discreet.io.signatures import SIGNATURE
 from discreet.methods.base import Progress, no_progress
 from discreet.pipeline.prepare import prepare
-from discreet.pipeline.verify import read_population
+from discreet.pipeline.prove import read_population
 from discreet.regular_files import MOST_PRIVATE_BYTES, path_of, read_text
 from discreet.releases.audit.against_original import as_published
 from discreet.releases.audit.audit import Audit, read_tables

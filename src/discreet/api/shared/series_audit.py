@@ -14,7 +14,7 @@ from discreet.attacks.series.together import Together
 from discreet.releases.audit.audit import Audit
 from discreet.report.charts.chart import Chart
 from discreet.report.charts.result_charts import series_chart
-from discreet.report.pages.series_page import series_page
+from discreet.report.pages.release_page import series_page
 from discreet.report.pieces import Page
 from discreet.result import Result
 from discreet.statements import Statement

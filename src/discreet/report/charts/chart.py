@@ -14,11 +14,13 @@ lines     one line through the marks of each ``series``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from discreet.statements import in_language, with_numbers
 
+WIDTH, HEIGHT, LANE = 420, 240, 36  # of a chart in a notebook
+SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 Form = Literal["columns", "bars", "strips", "points", "lines"]
 
 
@@ -85,3 +87,102 @@ class Chart:
     def lane_text(self, lane: str) -> str:
         """Return a category in the language of the page: a range of numbers, or a name."""
         return with_numbers(lane) if self.form == "columns" else in_language(lane)
+
+
+class VegaLite(dict[str, Any]):
+    """A specification of Vega-Lite: a plain dictionary that JupyterLab and VS Code draw.
+
+    ``altair.Chart.from_dict(chart)`` makes an Altair chart of one, to change and to combine.
+    """
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        return {"application/vnd.vegalite.v5+json": dict(self), "text/plain": repr(self)}
+
+
+def vega_lite(chart: Chart) -> VegaLite:
+    """Return a chart as a specification of Vega-Lite."""
+    x, y = _axis("x", chart.x), _axis("y", chart.y)
+    lane = {"field": "lane", "type": "nominal", "sort": chart.lanes}
+    series = {"field": "series", "type": "nominal", "title": None, "sort": chart.series}
+    pale = {"condition": {"test": "datum.faint", "value": 0.4}, "value": 1}
+    drawn: dict[str, Any] = {"width": WIDTH, "height": HEIGHT}
+    match chart.form:
+        case "columns":
+            drawn |= _layer("bar", ["lane", "y"], x={**lane, "title": chart.x.title}, y=y)
+        case "bars":
+            lanes = {**lane, "title": None}
+            drawn |= _layer("bar", ["lane", "label"], x=x, y=lanes, opacity=pale)
+            drawn["height"] = 24 * len(chart.lanes)
+        case "strips":
+            bins = {"x": {**x, "bin": "binned"}, "x2": {"field": "x_end"}}
+            bars = _layer("bar", ["label"], **bins, y={**y, "axis": None})
+            drawn = {
+                "vconcat": [
+                    {
+                        "title": name,
+                        "width": WIDTH,
+                        "height": LANE,
+                        "transform": [{"filter": {"field": "lane", "equal": name}}],
+                        "layer": [bars, *_rules(chart, name)],
+                    }
+                    for name in chart.lanes
+                ]
+            }
+        case "points":
+            shared = {"x": x, "y": y, "color": series, "opacity": pale}
+            point = {"type": "point", "filled": True, "size": 90}
+            shown = ["series", "label", "x", "y", "y_end"]
+            drawn["layer"] = [
+                *_rules(chart),
+                _layer("rule", [], **shared, y2={"field": "y_end"}),
+                _layer(point, shown, **shared, shape=series),
+                _layer({"type": "text", "align": "left", "dx": 8}, ["label"], **shared,
+                       text={"field": "label"}),
+            ]  # fmt: skip
+        case "lines":
+            line = _layer(
+                {"type": "line", "point": True}, ["series", "x", "y"], x=x, y=y, color=series
+            )
+            drawn["layer"] = [line, *_rules(chart)]
+    return VegaLite(
+        {
+            "$schema": SCHEMA,
+            "title": {"text": chart.title, "subtitle": chart.note, "anchor": "start"},
+            "data": {"values": [asdict(mark) for mark in chart.marks]},
+            **drawn,
+        }
+    )
+
+
+def _layer(mark: str | dict[str, Any], shown: list[str], **channels: Any) -> dict[str, Any]:
+    """Return marks by the channels of their fields; ``shown`` are those below the mouse."""
+    texts = ("lane", "label", "series")
+    tooltip = [{"field": f, "type": "nominal" if f in texts else "quantitative"} for f in shown]
+    return {"mark": mark, "encoding": {**channels, "tooltip": tooltip}}
+
+
+def _axis(field: str, scale: Scale) -> dict[str, Any]:
+    domain = {"domain": [scale.low, scale.high], "type": "log" if scale.log else "linear"}
+    return {
+        "field": field,
+        "type": "quantitative",
+        "title": scale.title,
+        "scale": domain,
+        "axis": {"format": "%"} if scale.percent else {},
+    }
+
+
+def _rules(chart: Chart, lane: str | None = None) -> list[dict[str, Any]]:
+    """Return the reference lines of the whole chart, and those of one lane."""
+    return [
+        {
+            "data": {"values": [asdict(rule)]},
+            **_layer(
+                {"type": "rule", "strokeDash": [4, 3], "color": "#b3261e" if rule.lane else "#777"},
+                ["label"],
+                **{rule.axis: {"field": "at", "type": "quantitative"}},
+            ),
+        }
+        for rule in chart.rules
+        if rule.lane in (None, lane)
+    ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.releases.group_summary import Picture
 from discreet.report.charts.chart import Chart, Mark, ReferenceLine, Scale
+from discreet.report.pieces import label, labels
 from discreet.statements import Statement
 
 if TYPE_CHECKING:
@@ -20,6 +21,12 @@ BARS = 24  # attributes in the plot of losses, those with the greatest
 LEAST_RATIO = 0.001  # where a release that lost nothing is on a logarithmic axis
 
 
+def picture_charts(picture: Picture) -> list[Chart]:
+    """Return what the groups of a release show: beliefs, and sizes."""
+    shares = share_chart(picture)
+    return [*([] if shares is None else [shares]), *size_charts(picture)]
+
+
 def size_charts(picture: Picture) -> list[Chart]:
     """Return how many rows are in groups of which size, for each table that has groups."""
     form = "chart.alike" if picture.alike else "chart.groups"
@@ -30,19 +37,22 @@ def size_charts(picture: Picture) -> list[Chart]:
         if not total:
             continue
         shares = [band.people / total for band in bands]
-        names = [_band(band.low, band.high) for band in bands]
+        names = [
+            f"{band.low:,}" if band.low == band.high else f"{band.low:,}–{band.high:,}"
+            for band in bands
+        ]
         charts.append(
             Chart(
                 name=f"group_sizes_{number}" if several else "group_sizes",
                 form="columns",
                 title=_titled(form, table if several else ""),
                 note=Statement(f"{form}.note"),
-                x=Scale(_word("rows-in-the-group"), percent=False),
-                y=Scale(_word("share-of-rows"), high=_above(max(shares))),
+                x=Scale(label("rows-in-the-group"), percent=False),
+                y=Scale(label("share-of-rows"), high=_above(max(shares))),
                 marks=tuple(
                     Mark(y=share, lane=name) for name, share in zip(names, shares, strict=True)
                 ),
-                head=_words("size-of-the-group", "group-count", "rows", "share-of-rows"),
+                head=labels("size-of-the-group", "group-count", "rows", "share-of-rows"),
                 table=tuple(
                     (name, f"{band.groups:,}", f"{band.people:,}", f"{share:.1%}")
                     for name, band, share in zip(names, bands, shares, strict=True)
@@ -65,10 +75,10 @@ def share_chart(picture: Picture) -> Chart | None:
         note=Statement("chart.shares.note.cut", shown=STRIPS)
         if len(picture.beliefs) > STRIPS
         else Statement("chart.shares.note"),
-        x=Scale(_word("belief-in-the-true-value")),
-        y=Scale(_word("rows")),
+        x=Scale(label("belief-in-the-true-value")),
+        y=Scale(label("rows")),
         marks=tuple(marks),
-        head=_words("attribute", "mean-belief", "greatest-belief"),
+        head=labels("attribute", "mean-belief", "greatest-belief"),
         table=tuple((name, f"{s.mean:.1%}", f"{s.greatest:.1%}") for name, s in shown),
     )
 
@@ -87,7 +97,7 @@ def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
         mark for lane, f in zip(lanes, shown, strict=True) for mark in _strip(lane, f.histogram)
     ]
     bounds = [
-        ReferenceLine("x", f.bound, _word("guaranteed-at-most"), lane)
+        ReferenceLine("x", f.bound, label("guaranteed-at-most"), lane)
         for lane, f in zip(lanes, shown, strict=True)
         if f.bound is not None and f.bound < 1
     ]
@@ -96,14 +106,14 @@ def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
         form="strips",
         title=Statement("chart.beliefs"),
         note=Statement("chart.beliefs.note"),
-        x=Scale(_word("belief-in-the-truth")),
-        y=Scale(_word("targets")),
+        x=Scale(label("belief-in-the-truth")),
+        y=Scale(label("targets")),
         marks=tuple(marks),
         rules=(
             *bounds,
             ReferenceLine("x", threshold, Statement("chart.threshold", threshold=threshold)),
         ),
-        head=_words("attack-and-aim", "targets", "mean", "greatest", "guaranteed-at-most"),
+        head=labels("attack-and-aim", "targets", "mean", "greatest", "guaranteed-at-most"),
         table=tuple(
             (lane, f"{f.targets:,}", f"{f.mean:.1%}", f"{f.greatest:.1%}", _bound(f.bound))
             for lane, f in zip(lanes, shown, strict=True)
@@ -114,43 +124,58 @@ def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
 def loss_charts(utility: Mapping[str, Any]) -> list[Chart]:
     """Return how much of its range a cell of each quasi-identifier leaves open, for each table."""
     losses: Mapping[str, Any] = utility.get("tables") or {"": utility}
-    charts = [_loss_chart(of.get("loss_by_attribute", {}), table) for table, of in losses.items()]
-    return [chart for chart in charts if chart is not None]
-
-
-def _loss_chart(loss_of_attribute: Mapping[str, float], table: str) -> Chart | None:
-    shown = sorted(loss_of_attribute.items(), key=lambda item: -item[1])[:BARS]
-    if not shown or max(loss_of_attribute.values()) <= 0:
-        return None
-    return Chart(
-        name=f"loss_{table}" if table else "loss",
-        form="bars",
-        title=_titled("chart.loss", table),
-        note=Statement("chart.loss.note"),
-        x=Scale(_word("information-loss")),
-        y=Scale(Statement("role.quasi-identifier")),
-        marks=tuple(Mark(x=loss, lane=name, label=f"{loss:.1%}") for name, loss in shown),
-        head=(Statement("role.quasi-identifier"), _word("information-loss")),
-        table=tuple((name, f"{loss:.1%}") for name, loss in shown),
-    )
+    charts = []
+    for table, of_table in losses.items():
+        by_attribute = of_table.get("loss_by_attribute", {})
+        if max(by_attribute.values(), default=0) > 0:
+            name = f"loss_{table}" if table else "loss"
+            shown = sorted(by_attribute.items(), key=lambda item: -item[1])[:BARS]
+            role = Statement("role.quasi-identifier")
+            charts.append(_bars(name, "chart.loss", role, "information-loss", shown, table=table))
+    return charts
 
 
 def error_chart(release: float, unlinked: float) -> Chart:
     """Return the error of COUNT queries next to that of the unlinked baseline."""
-    shown = {_word("this-release"): release, _word("unlinked-baseline"): unlinked}
+    shown = [(label("this-release"), release), (label("unlinked-baseline"), unlinked)]
+    high = _above(max(release, unlinked))
+    return _bars(
+        "query_error", "chart.query-error", label("release"), "median-relative-error", shown,
+        high=high, faint=shown[1][0],
+    )  # fmt: skip
+
+
+def risk_chart(risks: Sequence[tuple[str, float]]) -> Chart | None:
+    """Return how risky sets of quasi-identifiers are: the riskiest of each size."""
+    lanes = label("quasi-identifiers")
+    return _bars("risk_by_set", "chart.risk", lanes, "unique-rows", risks) if risks else None
+
+
+def _bars(
+    name: str,
+    form: str,
+    lanes: Statement,
+    figure: str,
+    shown: Sequence[tuple[str, float]],
+    *,
+    table: str = "",
+    high: float = 1.0,
+    faint: str = "",
+) -> Chart:
+    """Return a bar for each share, with the share beside it."""
     return Chart(
-        name="query_error",
+        name=name,
         form="bars",
-        title=Statement("chart.query-error"),
-        note=Statement("chart.query-error.note"),
-        x=Scale(_word("median-relative-error"), high=_above(max(shown.values()))),
-        y=Scale(_word("release")),
+        title=_titled(form, table),
+        note=Statement(f"{form}.note"),
+        x=Scale(label(figure), high=high),
+        y=Scale(lanes),
         marks=tuple(
-            Mark(x=error, lane=name, label=f"{error:.1%}", faint=name.id != "page.this-release")
-            for name, error in shown.items()
+            Mark(x=share, lane=lane, label=f"{share:.1%}", faint=lane == faint)
+            for lane, share in shown
         ),
-        head=_words("release", "median-relative-error"),
-        table=tuple((name, f"{error:.2%}") for name, error in shown.items()),
+        head=(lanes, label(figure)),
+        table=tuple((lane, f"{share:.1%}") for lane, share in shown),
     )
 
 
@@ -171,10 +196,10 @@ def plan_chart(frontier: Frontier) -> Chart:
         form="lines",
         title=Statement("chart.projections"),
         note=Statement("chart.projections.note"),
-        x=Scale(_word("number-of-tables"), 1, max(step.tables for step in steps), percent=False),
-        y=Scale(_word("share-or-distance"), percent=False),
+        x=Scale(label("number-of-tables"), 1, max(step.tables for step in steps), percent=False),
+        y=Scale(label("share-or-distance"), percent=False),
         marks=tuple(marks),
-        head=(_word("tables"), *(Statement(f"chart.projections.{key}") for key in _PLAN_LINES)),
+        head=(label("tables"), *(Statement(f"chart.projections.{key}") for key in _PLAN_LINES)),
         table=tuple(
             (str(step.tables), *(_or_dash(getattr(step, key)) for key in _PLAN_LINES))
             for step in steps
@@ -182,92 +207,88 @@ def plan_chart(frontier: Frontier) -> Chart:
     )
 
 
-def risk_chart(risks: Sequence[tuple[str, float]]) -> Chart | None:
-    """How risky sets of quasi-identifiers are: the riskiest of each size."""
-    if not risks:
-        return None
-    return Chart(
-        name="risk_by_set",
-        form="bars",
-        title=Statement("chart.risk"),
-        note=Statement("chart.risk.note"),
-        x=Scale(_word("unique-rows")),
-        y=Scale(_word("quasi-identifiers")),
-        marks=tuple(Mark(x=share, lane=name, label=f"{share:.1%}") for name, share in risks),
-        head=_words("quasi-identifiers", "unique-rows"),
-        table=tuple((name, f"{share:.1%}") for name, share in risks),
-    )
-
-
 def frontier_chart(comparison: Comparison) -> Chart | None:
-    """Utility against risk: the frontier of a comparison."""
-    placed = [p for p in _compared(comparison) if p.divergence_ratio is not None]
-    if not placed:
+    """Return utility against risk: the frontier of a comparison."""
+    places = _places(comparison, "divergence_ratio", LEAST_RATIO)
+    if not places:
         return None
-    ratios = [max(p.divergence_ratio or 0.0, LEAST_RATIO) for p in placed]
+    ratios = [ratio for _, ratio in places]
     low, high = min(ratios) / 1.3, max(1.6, max(ratios) * 1.6)
+    scale = Scale(label("divergence-ratio.logarithmic"), low, high, log=True, percent=False)
     no_link = comparison.unlinked.divergence_ratio
-    return Chart(
-        name="frontier",
-        form="points",
-        title=Statement("chart.frontier"),
-        note=Statement("chart.frontier.note"),
-        x=Scale(_word("divergence-ratio.logarithmic"), low, high, log=True, percent=False),
-        y=Scale(_word("belief-99.axis")),
-        marks=tuple(_point(p, at) for p, at in zip(placed, ratios, strict=True)),
-        rules=(
-            *(
-                [ReferenceLine("x", max(no_link, LEAST_RATIO), _word("no-link"))]
-                if no_link is not None
-                else []
-            ),
-            _ceiling(comparison),
-        ),
-        head=_words("release", "ratio", "belief-99", "greatest-belief", "dominated"),
-        table=tuple(
-            (p.label, _or_dash(p.divergence_ratio), _bound(p.belief_99), _bound(p.belief_max),
-             _word("yes" if p.dominated else "no"))
-            for p in placed
-        ),
+    line = (
+        [] if no_link is None else [ReferenceLine("x", max(no_link, LEAST_RATIO), label("no-link"))]
+    )
+    cells = tuple(
+        (p.label, _or_dash(p.divergence_ratio), _bound(p.belief_99), _bound(p.belief_max),
+         label("yes" if p.dominated else "no"))
+        for p, _ in places
     )  # fmt: skip
+    head = labels("release", "ratio", "belief-99", "greatest-belief", "dominated")
+    return _against_risk("frontier", comparison, places, scale, line, head, cells)
 
 
 def learning_chart(comparison: Comparison) -> Chart | None:
     """Return what can be learned from each release, against the same risk."""
-    placed = [p for p in _compared(comparison) if p.skill is not None]
-    if not placed:
+    places = _places(comparison, "skill")
+    if not places:
         return None
-    skills = [p.skill or 0.0 for p in placed]
-    highest = max(1.0, _quarter(max(skills) - 0.02) + 0.25)  # a model may be lucky
-    return Chart(
-        name="learning",
-        form="points",
-        title=Statement("chart.learning"),
-        note=Statement("chart.learning.note"),
-        x=Scale(_word("skill"), min(0.0, _quarter(min(skills))), highest, percent=False),
-        y=Scale(_word("belief-99.axis")),
-        marks=tuple(_point(p, at) for p, at in zip(placed, skills, strict=True)),
-        rules=(_ceiling(comparison),),
-        head=_words("release", "skill", "accuracy", "belief-99"),
-        table=tuple(
-            (p.label, _or_dash(p.skill), _bound(p.accuracy), _bound(p.belief_99)) for p in placed
-        ),
+    skills = [skill for _, skill in places]
+    # Both ends are multiples of a quarter; a model may be lucky.
+    low = min(0.0, math.floor(min(skills) * 4) / 4)
+    high = max(1.0, math.floor((max(skills) - 0.02) * 4) / 4 + 0.25)
+    cells = tuple(
+        (p.label, _or_dash(p.skill), _bound(p.accuracy), _bound(p.belief_99)) for p, _ in places
     )
+    scale, head = (
+        Scale(label("skill"), low, high, percent=False),
+        labels("release", "skill", "accuracy", "belief-99"),
+    )
+    return _against_risk("learning", comparison, places, scale, (), head, cells)
 
 
-def _compared(comparison: Comparison) -> list[Point]:
+def _places(
+    comparison: Comparison, figure: str, least: float = -math.inf
+) -> list[tuple[Point, float]]:
+    """Return the releases whose risk and figure are known, with the figure."""
     points = (*comparison.published, comparison.unlinked)
-    return [point for point in points if point.belief_99 is not None]
+    known = [point for point in points if point.belief_99 is not None]
+    figures = [(point, getattr(point, figure)) for point in known]
+    return [(point, max(x, least)) for point, x in figures if x is not None]
 
 
-def _point(point: Point, x: float) -> Mark:
-    return Mark(
-        x=x,
-        y=point.belief_99 or 0.0,
-        y_end=point.belief_max,
-        series=point.method,
-        label=point.label.removeprefix(point.method).strip(),
-        faint=point.dominated,
+def _against_risk(
+    name: str,
+    comparison: Comparison,
+    places: Sequence[tuple[Point, float]],
+    scale: Scale,
+    lines: Sequence[ReferenceLine],
+    head: tuple[str, ...],
+    cells: tuple[tuple[str, ...], ...],
+) -> Chart:
+    """Return releases by a figure and by the belief of the fixed attacker, below a ceiling."""
+    ceiling = Statement("chart.ceiling", ceiling=comparison.ceiling)
+    return Chart(
+        name=name,
+        form="points",
+        title=Statement(f"chart.{name}"),
+        note=Statement(f"chart.{name}.note"),
+        x=scale,
+        y=Scale(label("belief-99.axis")),
+        marks=tuple(
+            Mark(
+                x=x,
+                y=point.belief_99 or 0.0,
+                y_end=point.belief_max,
+                series=point.method,
+                label=point.label.removeprefix(point.method).strip(),
+                faint=point.dominated,
+            )
+            for point, x in places
+        ),
+        rules=(*lines, ReferenceLine("y", comparison.ceiling, ceiling)),
+        head=head,
+        table=cells,
     )
 
 
@@ -279,15 +300,15 @@ def series_chart(beliefs: Mapping[str, Sequence[float]], bound: float | None) ->
         form="lines",
         title=Statement("chart.series"),
         note=Statement("chart.series.note"),
-        x=Scale(_word("release"), 1, releases, percent=False),
-        y=Scale(_word("greatest-belief")),
+        x=Scale(label("release"), 1, releases, percent=False),
+        y=Scale(label("greatest-belief")),
         marks=tuple(
             Mark(x=number, y=belief, series=name)
             for name, series in beliefs.items()
             for number, belief in enumerate(series, 1)
         ),
-        rules=() if bound is None else (ReferenceLine("y", bound, _word("guaranteed-at-most")),),
-        head=(_word("release"), *beliefs),
+        rules=() if bound is None else (ReferenceLine("y", bound, label("guaranteed-at-most")),),
+        head=(label("release"), *beliefs),
         table=tuple(
             (str(number + 1), *(f"{series[number]:.3f}" for series in beliefs.values()))
             for number in range(releases)
@@ -308,35 +329,13 @@ def _strip(lane: str, histogram: Sequence[int]) -> list[Mark]:
     ]  # fmt: skip
 
 
-def _ceiling(comparison: Comparison) -> ReferenceLine:
-    ceiling = Statement("chart.ceiling", ceiling=comparison.ceiling)
-    return ReferenceLine("y", comparison.ceiling, ceiling)
-
-
-def _word(id: str) -> Statement:
-    return Statement(f"page.{id}")
-
-
-def _words(*ids: str) -> tuple[Statement, ...]:
-    return tuple(_word(id) for id in ids)
-
-
 def _titled(form: str, table: str) -> Statement:
     return Statement(f"{form}.in-table", table=table) if table else Statement(form)
-
-
-def _band(low: int, high: int) -> str:
-    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
 def _above(greatest: float) -> float:
     """A round end of a scale above a share."""
     return next((end for end in (0.04, 0.08, 0.12, 0.2, 0.4, 0.6, 0.8) if greatest <= end), 1.0)
-
-
-def _quarter(figure: float) -> float:
-    """The multiple of a quarter below a figure."""
-    return math.floor(figure * 4) / 4
 
 
 def _bound(bound: float | None) -> str:

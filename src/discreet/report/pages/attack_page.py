@@ -20,8 +20,7 @@ from discreet.job.model import Job
 from discreet.releases.manifest import Manifest
 from discreet.releases.weaknesses import known_weaknesses
 from discreet.report.charts.result_charts import belief_chart
-from discreet.report.pages.provenance import origin
-from discreet.report.pages.release_page import unchanged_columns
+from discreet.report.pages.release_page import origin, unchanged_columns
 from discreet.report.pieces import (
     Card,
     Page,

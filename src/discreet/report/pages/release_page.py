@@ -1,9 +1,10 @@
-"""The report of a release, for the person who must sign for it."""
+"""The published report of a release, and the pages of audits; where a release comes from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -21,18 +22,18 @@ from discreet.releases.group_summary import Picture
 from discreet.releases.manifest import FILE_NAME, Manifest, Promise, SinglingOut
 from discreet.releases.singling_out import singling_sentences, units_of
 from discreet.releases.weaknesses import known_weaknesses
-from discreet.report.charts.chart import Chart
-from discreet.report.charts.result_charts import loss_charts, share_chart, size_charts
-from discreet.report.pages.measure_page import figure_table
-from discreet.report.pages.provenance import origin
+from discreet.report.charts.result_charts import picture_charts, series_chart
 from discreet.report.pieces import (
     Card,
     Page,
     Section,
     Tone,
     badge,
+    code,
     exact,
     explained,
+    facts_table,
+    figure_table,
     figures,
     figures_line,
     inline,
@@ -47,7 +48,10 @@ from discreet.report.pieces import (
     tag,
 )
 from discreet.statements import Statement
-from discreet.table.roles import Unit
+from discreet.table.roles import Role, Unit
+
+if TYPE_CHECKING:
+    from discreet.job.model import Job
 
 
 def release_page(manifest: Manifest, picture: Picture) -> Page:
@@ -129,7 +133,7 @@ def audit_page(audit: Audit) -> Page:
     if audit.problems:
         parts = [subheading(label("problems")), sentences(audit.problems), *parts]
     sections = [Section(label("guarantees"), joined(parts), label("guarantees"))]
-    drawn = figures([*size_charts(audit.picture), share_chart(audit.picture)])
+    drawn = figures(picture_charts(audit.picture))
     if drawn:
         sections.append(Section(label("what-the-files-show"), drawn, label("groups")))
     return Page(
@@ -144,12 +148,6 @@ def audit_page(audit: Audit) -> Page:
         cards=[_guarantee_card(audit.promises)],
         sections=sections,
     )
-
-
-def release_charts(picture: Picture, utility: Mapping[str, Any]) -> list[Chart]:
-    """The plots of a release's private report."""
-    charts = [*size_charts(picture), share_chart(picture), *loss_charts(utility)]
-    return [chart for chart in charts if chart is not None]
 
 
 def verdict(promises: Sequence[Promise]) -> tuple[Statement, Tone]:
@@ -255,7 +253,7 @@ def _learnt(manifest: Manifest, picture: Picture) -> Markup:
     parts: list[str] = []
     if picture.beliefs:
         parts.append(paragraph(label("simplest-attacker")))
-    parts.append(figures([share_chart(picture), *size_charts(picture)]))
+    parts.append(figures(picture_charts(picture)))
     learned = readers(manifest)
     if learned:
         parts += [subheading(label("stronger-readers")), sentences(learned)]
@@ -285,4 +283,97 @@ def tables_of(manifest: Manifest) -> Markup:
             table(labels("file", "rows", "columns-by-role"), rows, {1}),
             paragraph(phrase("for-programs", file=manifest_file)),
         ]
+    )
+
+
+HELD_BACK = "(not shown)"
+VALUES = ("sensitive_values", "non_sensitive_values", "hierarchy")
+
+
+def origin(manifest: Manifest | None, job: Job | None) -> Iterator[Section]:
+    """The job that made a release and how to audit it, as far as they are given."""
+    if job is not None:
+        yield Section(label("job"), code(publishable_job(job)))
+    if manifest is not None:
+        facts = manifest.method.model_dump(mode="json", exclude_none=True)
+        yield Section(label("method"), facts_table(facts.items()))
+        yield Section(label("how-to-audit-the-release"), _checking(manifest))
+
+
+def _checking(manifest: Manifest) -> Markup:
+    hashes = [
+        (exact(entry.file), tag("code", exact(entry.sha256)))
+        for entry in manifest.tables.values()
+        if entry.sha256
+    ]
+    parts = [
+        paragraph(label("audit-derives")),
+        code("discreet audit RELEASE\ndiscreet audit RELEASE --original JOB"),
+    ]
+    if hashes:
+        parts += [paragraph(label("covered-files")), table(labels("file", "sha256"), hashes)]
+    return joined(parts)
+
+
+def publishable_job(job: Job) -> str:
+    """Return the job as YAML, as a report may show it.
+
+    Left out: where the table comes from and goes to, folders of files, and every value of a
+    sensitive attribute that a job may name (which are sensitive, how they generalize), since it may
+    occur in rows that were suppressed. Requirements may name such values too; the report has the
+    guarantees instead.
+    """
+    import yaml  # which an audit does without
+
+    data = job.model_dump(
+        mode="json",
+        exclude_none=True,
+        exclude_defaults=True,
+        exclude={"source", "output", "verify", "ledger", "measure", "requirements", "method"},
+    )
+    data["method"] = {job.method.name: job.method.parameters()}
+    for name, attribute in data["attributes"].items():
+        if job.attributes[name].role in (Role.SENSITIVE, Role.IDENTIFIER, Role.DROP):
+            attribute.update({key: HELD_BACK for key in VALUES if key in attribute})
+    return str(
+        yaml.safe_dump(
+            _without_folders(data), allow_unicode=True, sort_keys=False, default_flow_style=None
+        )
+    )
+
+
+def _without_folders(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {
+            key: Path(value).name
+            if key in ("path", "correlation", "hierarchy") and isinstance(value, str)
+            else _without_folders(value)
+            for key, value in data.items()
+        }
+    return [_without_folders(value) for value in data] if isinstance(data, list) else data
+
+
+def series_page(
+    findings: Sequence[str],
+    releases: int,
+    beliefs: Sequence[float],
+    bound: float | None,
+    heading: str,
+    *,
+    ok: bool,
+    covered: bool,
+) -> Page:
+    """Return what was found in sentences, and where it is known the greatest belief by release."""
+    sections = [Section(label("what-was-found"), sentences(findings), label("findings"))]
+    if beliefs:
+        drawn = figures([series_chart({label("all-releases"): beliefs}, bound)])
+        sections.insert(0, Section(label("beliefs-over-the-series"), drawn, label("beliefs")))
+    return Page(
+        kind=label("audit-of-a-series"),
+        subject=label("from-the-published-files"),
+        heading=heading,
+        tone="good" if ok and covered else "warn" if ok else "bad",
+        lede=(label("all-releases-together"),),
+        cards=[Card("releases", label("releases"), releases, f"{releases}")],
+        sections=sections,
     )

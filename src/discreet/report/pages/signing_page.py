@@ -25,17 +25,16 @@ from discreet.releases.explanation import (
 from discreet.releases.group_summary import Picture
 from discreet.releases.manifest import Manifest
 from discreet.releases.weaknesses import known_weaknesses
-from discreet.report.charts.result_charts import loss_charts, share_chart, size_charts
+from discreet.report.charts.result_charts import loss_charts, picture_charts
 from discreet.report.pages.attack_page import attack_details, worst_attackers
-from discreet.report.pages.measure_page import figure_table
-from discreet.report.pages.provenance import origin
-from discreet.report.pages.release_page import promise_table, tables_of, unchanged_columns
+from discreet.report.pages.release_page import origin, promise_table, tables_of, unchanged_columns
 from discreet.report.pieces import (
     Card,
     Page,
     Section,
     exact,
     facts_table,
+    figure_table,
     figures,
     folded,
     joined,
@@ -47,8 +46,7 @@ from discreet.report.pieces import (
     table,
     tag,
 )
-from discreet.report.review import Review
-from discreet.report.risk_verdict import REFUSE, RiskVerdict, risk_verdict
+from discreet.report.risk_verdict import REFUSE, Review, RiskVerdict, risk_verdict
 from discreet.statements import Statement, day_text
 from discreet.table.roles import Role
 
@@ -235,7 +233,7 @@ def _detailed(
     for sample in review.samples:
         yield Section(label("before-and-after", table=sample.table), _sample(sample))
     yield Section(label("guarantees-in-full"), promise_table(manifest.promises, manifest.unit))
-    drawn = figures([share_chart(picture), *size_charts(picture), *loss_charts(utility)])
+    drawn = figures([*picture_charts(picture), *loss_charts(utility)])
     all_figures = folded(label("all-figures"), figure_table(utility))
     yield Section(label("groups-and-loss"), joined([drawn, all_figures]), label("groups"))
     if review.attacks is not None:

@@ -26,7 +26,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.attacks.series.series_view import Series, joint
-from discreet.methods.base import Bucketized, Task
+from discreet.methods.base import Bucketized, Past, Task
 from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.methods.series.m_invariance.m_invariance import MInvariance
 from discreet.methods.series.rho_different.rho_different import RhoDifferent, first_groups
@@ -196,7 +196,7 @@ def _task(
     columns["value"] = Column("value", Role.SENSITIVE, ValueType.TEXT, value, text, text)
     table = CodedTable(columns, len(person))
     history = History(tuple(publisher.past), person, known, tuple(text.to_list()))
-    return Task(table, {}, (), rng, history=history, correlation=correlation)
+    return Task(table, {}, (), rng, past=Past(history, correlation))
 
 
 def _numbers(name: str, cells: NDArray[np.float64]) -> Column:
@@ -217,7 +217,7 @@ def _publish(
     publisher: _Publisher, task: Task, release: int, rho: float, correlation: Correlation
 ) -> SimulatedRelease:
     outcome = _outcome(publisher.method, task, rho)
-    history = task.history
+    history = task.past.history
     assert history is not None
     fakes = outcome.counterfeits
     kept = outcome.group_of_row >= 0

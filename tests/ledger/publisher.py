@@ -60,14 +60,14 @@ def warm_up() -> None:
     """Load the kernels, but start no thread that a fork would lose."""
     from tests.tables import coded_table
 
-    from discreet.methods.base import Task
+    from discreet.methods.base import Past, Task
     from discreet.table.past_releases import History
 
     cells = {"age": list(range(12)), "disease": list("abcdef" * 2)}
     coded = coded_table(cells, "qs")
     history = History((), np.arange(12, dtype=np.int32), 12, tuple("abcdef"))
     rng = np.random.default_rng(0)
-    dc.MInvariance(m=2).run(Task(coded, {}, (), rng, history=history))
+    dc.MInvariance(m=2).run(Task(coded, {}, (), rng, past=Past(history)))
 
 
 def main() -> None:

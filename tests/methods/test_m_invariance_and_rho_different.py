@@ -13,7 +13,7 @@ from tests.tables import coded_table
 
 import discreet as dc
 from discreet.attacks.series.series_view import Series, all_beliefs, joint
-from discreet.methods.base import Task
+from discreet.methods.base import Past, Task
 from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.methods.shared.different_values import group_different, most_that_group
 from discreet.pipeline.run import make_release
@@ -61,7 +61,7 @@ def task_of(table: dict[str, str], releases, values: str) -> Task:
         len(number),
         tuple(values),
     )
-    return Task(coded, {}, (), np.random.default_rng(0), history=history)
+    return Task(coded, {}, (), np.random.default_rng(0), past=Past(history))
 
 
 def groups_of(task: Task, outcome, names) -> list[tuple[set[str], str]]:
@@ -162,7 +162,8 @@ def test_what_is_missing_from_the_last_group_comes_back_at_once():
     odds = Correlation.of([(x, x, 0.95 - at / 100) for at, x in enumerate(letters)], "spread")
     first = [(["p", "q", "r", "s"], "abcd")]
     table = {"p": "a", "q": "b", "r": "e"}
-    task = replace(task_of(table, [first], letters), correlation=odds)
+    task = task_of(table, [first], letters)
+    task = replace(task, past=replace(task.past, correlation=odds))
     outcome = dc.RhoDifferent(rho=0.5).run(task)
     assert groups_of(task, outcome, list(table)) == [({"p", "q", "r"}, "abcde")]
     for alone in ("abe", "abce", "abde"):

@@ -12,7 +12,7 @@ from tests import naive
 from tests.tables import coded_table, hierarchy_from_rows
 
 from discreet.errors import InfeasibleError
-from discreet.methods.base import Task
+from discreet.methods.base import Secrets, Task
 from discreet.methods.codip.codip import Codip, Projector
 from discreet.methods.codip.plans import Ratios, merge_steps, ordered, partitions
 from discreet.requirements.closeness import TCloseness
@@ -54,7 +54,7 @@ def task_of(columns: dict[str, list[str]], requirements, sensitive_values=None) 
     hierarchies = {name: hierarchy_from_rows(table[name], rows) for name, rows in Q.items()}
     return Task(
         table, hierarchies, requirements, np.random.default_rng(0),
-        sensitive_values=sensitive_values or {},
+        secrets=Secrets(sensitive_values or {}),
     )  # fmt: skip
 
 

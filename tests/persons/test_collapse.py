@@ -97,8 +97,8 @@ def test_several_columns_name_a_person_together():
 
 def test_the_rows_of_unnamed_persons_stay_apart():
     task = prepare(job(), pl.DataFrame(ENCOUNTERS))
-    assert task.persons is not None
-    counts = task.persons.counts
+    assert task.basis.one_row_each is not None
+    counts = task.basis.one_row_each.counts
     assert (counts.rows, counts.persons, counts.most, counts.unnamed) == (10, 7, 3, 2)
 
 

@@ -49,7 +49,7 @@ def job() -> dc.Job:
 
 def test_queries_count_the_persons_that_a_loop_finds(frame: pl.DataFrame, job: dc.Job):
     release = dc.publish(frame, job, seed=1)
-    table, kept = release.task.table, release.task.kept
+    table, kept = release.task.table, release.task.basis.persons
     assert kept is not None
     matching = MatchingPersons(table, kept)
     workload = QueryWorkload(queries=40, selectivity=0.2)

@@ -71,7 +71,7 @@ def cells(task: Any) -> dict[str | None, int]:
 
 def test_without_the_key_nothing_changes() -> None:
     task = prepare(job(None), patients())
-    assert task.rare is None
+    assert task.secrets.rare is None
     assert cells(task)["x"] == 1
 
 
@@ -80,15 +80,17 @@ def test_mask_lift_suppress() -> None:
     before = cells(prepare(job(None), table))
     masked = prepare(job("mask"), table)
     assert cells(masked) == {"*": 3, **{v: before[v] for v in ("a1", "b1", "b2", "c1")}}
-    assert masked.rare is not None
-    counts = masked.rare.attributes["diag"]
+    assert masked.secrets.rare is not None
+    counts = masked.secrets.rare.attributes["diag"]
     assert (counts.rare, counts.masked, counts.unchanged, counts.lifted) == (3, 3, 4, 0)
     assert counts.loss == 3 / 120
     suppressed = prepare(job("suppress"), table)
     assert suppressed.table.rows == 117
-    assert suppressed.rare is not None
-    assert suppressed.rare.rows.tolist() == [n for n in range(120) if n not in (3, 40, 77)]
-    assert suppressed.unit == masked.unit  # one row for each person, though some are gone
+    assert suppressed.secrets.rare is not None
+    assert suppressed.secrets.rare.rows.tolist() == [n for n in range(120) if n not in (3, 40, 77)]
+    assert (
+        suppressed.basis.unit == masked.basis.unit
+    )  # one row for each person, though some are gone
 
 
 def test_a_lone_rare_value_is_lifted_with_others_that_hide_it() -> None:
@@ -103,12 +105,14 @@ def test_a_lone_rare_value_is_lifted_with_others_that_hide_it() -> None:
     wide = prepare(job("mask", diag={"masked_at_most": 0.5}), alone)
     assert sorted(map(str, cells(wide))) == ["*", "a1", "b1", "c1"]  # b2, the next rarest, too
     auto = prepare(job("auto", diag={"hierarchy": None}), alone)
-    assert auto.rare is not None  # '*' would cost a fifth of the table: two rows are suppressed
-    assert auto.rare.suppressed_rows == 2
-    gone = set(range(120)) - set(auto.rare.rows.tolist())
+    assert (
+        auto.secrets.rare is not None
+    )  # '*' would cost a fifth of the table: two rows are suppressed
+    assert auto.secrets.rare.suppressed_rows == 2
+    gone = set(range(120)) - set(auto.secrets.rare.rows.tolist())
     assert 3 in gone  # with a row that hides why a person is missing
-    assert prepare(job("auto", diag={"hierarchy": None}), alone).rare.rows.tolist() == (  # type: ignore[union-attr]
-        auto.rare.rows.tolist()
+    assert prepare(job("auto", diag={"hierarchy": None}), alone).secrets.rare.rows.tolist() == (  # type: ignore[union-attr]
+        auto.secrets.rare.rows.tolist()
     )
 
 
@@ -176,17 +180,19 @@ def test_persons_are_counted_not_rows() -> None:
     kept = job("mask", person={"column": "id", "rows": "keep"})
     task = prepare(kept, table)
     assert cells(task)["*"] == 4  # two rows of one person: x is rare all the same
-    assert task.rare is not None
-    assert task.rare.attributes["diag"].rare == 3
+    assert task.secrets.rare is not None
+    assert task.secrets.rare.attributes["diag"].rare == 3
     gone = prepare(job("suppress", person={"column": "id", "rows": "keep"}), table)
-    assert gone.kept is not None
-    assert (gone.table.rows, gone.kept.count) == (117, 117)
+    assert gone.basis.persons is not None
+    assert (gone.table.rows, gone.basis.persons.count) == (117, 117)
 
 
 def test_a_cell_is_sensitive_if_it_stands_for_a_sensitive_value() -> None:
     task = prepare(job("mask", diag={"non_sensitive_values": ["x", "c1"]}), patients())
     column = task.table["diag"]
-    marks = dict(zip(column.text.to_list(), task.sensitive_values["diag"].tolist(), strict=True))
+    marks = dict(
+        zip(column.text.to_list(), task.secrets.sensitive_values["diag"].tolist(), strict=True)
+    )
     assert marks == {"*": True, "a1": True, "b1": True, "b2": True, "c1": False}
 
 
@@ -197,8 +203,8 @@ def test_numbers_become_ranges_in_text() -> None:
     task = prepare(job("auto", diag=numbers), table)
     assert cells(task)["3000"] == 60
     assert any(str(cell).startswith("[") for cell in cells(task))
-    assert task.rare is not None
-    assert task.rare.attributes["diag"].masked <= 5
+    assert task.secrets.rare is not None
+    assert task.secrets.rare.attributes["diag"].masked <= 5
 
 
 def _stated(found: Any) -> bool:
@@ -307,9 +313,9 @@ def test_rows_that_too_few_persons_share() -> None:
     few, none = treated(rare_rows=True), treated(rare_rows=True, masked_at_most=0.0)
     for task in (few, none):
         assert unique(task) == 0
-    assert 0 < few.rare.rare_rows <= 0.05 * rows
+    assert 0 < few.secrets.rare.rare_rows <= 0.05 * rows
     assert none.table.rows == rows  # lifted as far as it takes
-    assert none.rare.attributes["diag"].lifted > few.rare.attributes["diag"].lifted
+    assert none.secrets.rare.attributes["diag"].lifted > few.secrets.rare.attributes["diag"].lifted
 
 
 @pytest.mark.parametrize(
@@ -376,8 +382,8 @@ def test_every_cell_is_safe(data: st.DataObject) -> None:
         task = prepare(asked, table)
     except InfeasibleError:
         return
-    assert task.rare is not None
-    kept = task.rare.rows.tolist()
+    assert task.secrets.rare is not None
+    kept = task.secrets.rare.rows.tolist()
     column = task.table["diag"]
     shown = [column.text[int(code)] for code in column.codes]
     source = [rows[row] for row in kept]

@@ -257,10 +257,10 @@ def test_who_is_held_back_does_not_depend_on_true_values(tmp_path, seed):
         table = {number: values.choice(letters) for number in here}
         with open_ledger(job) as ledger:
             task = prepare(job, frame_of(table), ledger=ledger)
-        matrix = task.correlation.matrix(task.table["disease"].text.to_list())
-        known = read_families(task.history, matrix)
+        matrix = task.past.correlation.matrix(task.table["disease"].text.to_list())
+        known = read_families(task.past.history, matrix)
         verdicts = decide(known, 0.36)
-        numbers = task.history.person_of_row
+        numbers = task.past.history.person_of_row
         release = dc.publish(frame_of(table), job, seed=other)
         absent = frozenset(release.private["held_back"])
         assert len(absent) == int((~verdicts.published[numbers] & (known.family_of_row >= 0)).sum())

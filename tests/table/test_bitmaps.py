@@ -144,13 +144,13 @@ def test_which_values_are_sensitive(tmp_path):
     write(source, ROWS)
     by_name = {"ill": {"sensitive_values": {"hiv": None}}}
     task = prepare(job(ill=by_name["ill"]), source)
-    marks = {name: mask.tolist() for name, mask in task.sensitive_values.items()}
+    marks = {name: mask.tolist() for name, mask in task.secrets.sensitive_values.items()}
     assert marks == {"ill=?": [False, False], "ill=flu": [False] * 2, "ill=hiv": [False, True]}
-    share = measure_information(task.table.sensitive, task.sensitive_values).sensitive_share
+    share = measure_information(task.table.sensitive, task.secrets.sensitive_values).sensitive_share
     assert share == pytest.approx([0, 0, 3 / 8, 1])
     task = prepare(job(ill={"non_sensitive_values": ["flu", "?"]}), source)
-    assert task.sensitive_values["ill=hiv"].tolist() == [False, True]
-    assert not np.any(task.sensitive_values["ill=flu"])
+    assert task.secrets.sensitive_values["ill=hiv"].tolist() == [False, True]
+    assert not np.any(task.secrets.sensitive_values["ill=flu"])
     with pytest.raises(dc.JobError, match=r"ill.sensitive_values: 'plague' does not occur"):
         prepare(job(ill={"sensitive_values": ["plague"]}), source)
 

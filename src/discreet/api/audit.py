@@ -67,7 +67,7 @@ def audit_files(
     method = None if job is None else job.method
     if job is not None and task is not None:
         task = replace(task, requirements=[*task.requirements, *job.series_guarantees()])
-    rows = None if task is None or task.kept is None else source_rows_beside(folder)
+    rows = None if task is None or task.basis.persons is None else source_rows_beside(folder)
     found = audit_folder(folder, task, knowledge, trust, method, rows)
     return _with_report(found, folder, Manifest.load(folder)) if found.ok else found
 

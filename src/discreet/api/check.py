@@ -29,7 +29,7 @@ from discreet.job.sampling_weights import with_weights
 from discreet.job.table_check import Check, check_table
 from discreet.job.value_spellings import spelled_numbers, text_by_value
 from discreet.knowledge.population import Population
-from discreet.methods.base import Progress, Task, no_progress
+from discreet.methods.base import Progress, Secrets, Task, no_progress
 from discreet.pipeline.prepare import (
     expand_sets,
     knowledge_of_job,
@@ -39,6 +39,7 @@ from discreet.pipeline.prepare import (
 )
 from discreet.pipeline.read import source_of, specs_of_job
 from discreet.requirements.base import PopulationSource, Requirement
+from discreet.requirements.basis import Basis
 from discreet.requirements.covered_values import of_sensitive_values
 from discreet.requirements.registry import requirement_from_mapping
 from discreet.table.coded_table import CodedTable, Column
@@ -281,9 +282,8 @@ def _task(
     population = None
     if job.population is not None and place is None:
         population = Population(*prepare_population(job, job.folder / job.population))
-    task = replace(
-        task, population=population, population_size=job.population_size, household=household
-    )
+    basis = Basis(population=population, population_size=job.population_size, household=household)
+    task = replace(task, basis=basis)
     remarks += [
         f"Column '{name}': {one}, and count as {one.numbers:,} value{'s'[: one.numbers > 1]}. If "
         "they are codes that differ, use a job with 'type: text'."
@@ -308,7 +308,8 @@ def judged_task(
     ]
     required = of_sensitive_values(required, table, marks, of_persons=of_persons)
     task = task_of_check(job, table, required)
-    return replace(task, bitmaps=bitmaps, knowledge=knowledge_of_job(job), sensitive_values=marks)
+    knowledge = knowledge_of_job(job)
+    return replace(task, bitmaps=bitmaps, knowledge=knowledge, secrets=Secrets(marks))
 
 
 def task_of_check(job: Job, table: CodedTable, requirements: Sequence[Requirement]) -> Task:

@@ -304,7 +304,9 @@ class _Runner:
         measures = reading.measured(self.workload, self.seed)
         divergence, errors = measures.divergence, measures.query_error
         task = release.task
-        belief = fixed_reader(reading.original, reading.implied, task.kept, task.sensitive_values)
+        belief = fixed_reader(
+            reading.original, reading.implied, task.basis.persons, task.secrets.sensitive_values
+        )
         away = None if divergence is None else divergence.release
         found = measures.population
         return replace(

@@ -66,18 +66,18 @@ def profile(
         counted, further, known = _count(job, place)
         task = prepare_task(job, counted, progress=progress)
     progress("profile", 0.0)
-    one_row_each = None if task.persons is None else task.persons.counts
+    one_row_each = None if task.basis.one_row_each is None else task.basis.one_row_each.counts
     return profile_table(
         task.table,
         task.hierarchies,
         links=task.links,
-        repeated=task.repeated,
+        repeated=task.basis.repeated,
         counts_rows=job.unit is not None,
-        persons=one_row_each if task.kept is None else task.kept.counts,
-        unique=None if task.kept is None else share_of_unique(known, task.kept),
+        persons=one_row_each if task.basis.persons is None else task.basis.persons.counts,
+        unique=None if task.basis.persons is None else share_of_unique(known, task.basis.persons),
         further=further,
-        population=None if task.kept is not None else _population(task),
-        sensitive_values=task.sensitive_values,
+        population=None if task.basis.persons is not None else _population(task),
+        sensitive_values=task.secrets.sensitive_values,
     )
 
 
@@ -87,9 +87,9 @@ def _population(task: Task) -> PopulationFigures | None:
         return None
     return population_figures(
         task.table,
-        people=persons_of_classes(task.table, task.population),
-        size=task.population_size,
-        household=task.household,
+        people=persons_of_classes(task.table, task.basis.population),
+        size=task.basis.population_size,
+        household=task.basis.household,
     )
 
 

@@ -105,7 +105,7 @@ class BackgroundJoin(Attack):
         """
         found = []
         for attribute in names:
-            others = scene.task.other_secrets(attribute, names)
+            others = scene.task.secrets.others(attribute, names)
             counts = {*range(1, self.others + 1), len(others)} - {0}
             found += [
                 (attribute, c) for count in sorted(counts) for c in combinations(others, count)

@@ -96,10 +96,13 @@ class Scene:
         """
         if self.at_risk is None:
             return
-        if self.task.rare is not None:
-            rows = self.task.rare.rows[rows]
-        if self.task.persons is not None and self.task.persons.person_of_row is not None:
-            person = self.task.persons.person_of_row
+        if self.task.secrets.rare is not None:
+            rows = self.task.secrets.rare.rows[rows]
+        if (
+            self.task.basis.one_row_each is not None
+            and self.task.basis.one_row_each.person_of_row is not None
+        ):
+            person = self.task.basis.one_row_each.person_of_row
             source = np.argsort(person, kind="stable")
             start = np.searchsorted(person[source], np.arange(person.max(initial=-1) + 2))
             entry, place = entries_of(start, rows)
@@ -130,7 +133,7 @@ class Scene:
 
         To believe in a value that is not sensitive discloses nothing.
         """
-        marks = self.task.sensitive_values.get(attribute)
+        marks = self.task.secrets.sensitive_values.get(attribute)
         domains = self.domains if domains is None else domains
         if marks is None or marks.all() or attribute not in domains:
             return None

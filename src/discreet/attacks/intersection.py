@@ -145,7 +145,7 @@ class Intersection(Attack):
         findings = []
         for place, name in enumerate(shared):
             column = scene.task.table[name]
-            marks = scene.task.sensitive_values.get(name, np.ones(column.cardinality, bool))
+            marks = scene.task.secrets.sensitive_values.get(name, np.ones(column.cardinality, bool))
             people = np.flatnonzero(known & marks[column.codes])
             belief = np.array(
                 [_chance(chances[int(p)], place, int(column.codes[p])) for p in people], np.float64

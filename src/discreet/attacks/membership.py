@@ -83,7 +83,7 @@ class Membership(Attack):
 
 def _bounds(scene: Scene, population: Population, lines: int) -> Floats | None:
     """The belief that δ-presence allows, if the attacker's population is the publisher's."""
-    own = scene.task.population
+    own = scene.task.basis.population
     if own is None or not population.same_people(own):
         return None
     upper = [one.upper for one in scene.requirements if isinstance(one, DeltaPresence)]
@@ -215,7 +215,9 @@ class Absence(Attack):
                 chosen = np.ones(len(missing), bool)
                 published = scene.is_sensitive(attribute)
                 if published is not None:
-                    chosen = np.append(published[:-1], scene.task.sensitive_values[attribute][new])
+                    chosen = np.append(
+                        published[:-1], scene.task.secrets.sensitive_values[attribute][new]
+                    )
                 findings.append(
                     summarize(
                         self, attribute, reading.name, (missing / gone)[chosen],

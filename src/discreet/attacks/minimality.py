@@ -42,7 +42,7 @@ from discreet.attacks.base import Attack, Finding, Scene, summarize, wilson, wil
 from discreet.attacks.beliefs import beliefs_in
 from discreet.attacks.class_attacks import IN_TABLE
 from discreet.errors import InfeasibleError
-from discreet.methods.base import Bucketized, Generalized, Method, Task
+from discreet.methods.base import Bucketized, Generalized, Method, Secrets, Task
 from discreet.methods.registry import METHODS
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.kinds.base import Kind
@@ -189,7 +189,7 @@ def _by_running(scene: Scene, reading: AdversaryView, most: int) -> dict[str, Ju
         table = replace(original, columns={**original.columns, **changed})
         task = Task(
             table, scene.task.hierarchies, scene.task.requirements, np.random.default_rng(0),
-            sensitive_values=scene.task.sensitive_values,
+            secrets=Secrets(scene.task.secrets.sensitive_values),
         )  # fmt: skip
         if not _publishes(method, task, reading.group_of_person):
             continue

@@ -191,7 +191,7 @@ def _choices(
     scene: Scene, attribute: str, sensitive: Collection[str]
 ) -> list[tuple[str, list[str], float]]:
     """What an attacker knows, in words and by attribute, and the belief from which it counts."""
-    others = scene.task.other_secrets(attribute, sensitive)
+    others = scene.task.secrets.others(attribute, sensitive)
     alone: tuple[str, list[str], float] = (ALONE, [], scene.threshold + TOLERANCE)
     return [alone, (OTHERS, others, 1 - TOLERANCE)] if others else [alone]
 

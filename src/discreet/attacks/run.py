@@ -325,14 +325,14 @@ def run_attacks(
         tried=frozenset(attack.name for attack in chosen),
         singling_out=interruptible(lambda: _singling_out(tables, manifest, persons)),
     )  # fmt: skip
-    if persons is None or task.kept is None:
+    if persons is None or task.basis.persons is None:
         risks = interruptible(
             lambda: risks_of(dict(tables), manifest, task.table, readings, population)
         )
         return replace(report, risks=tuple(risks))
     return replace(
         report,
-        risks=tuple(risks_of_persons(task.table, task.kept, persons)),
+        risks=tuple(risks_of_persons(task.table, task.basis.persons, persons)),
         persons=max(view.persons.count for view in persons),
         rows=max(len(view.persons.number) for view in persons),
     )

@@ -178,7 +178,7 @@ class LinkThroughSensitiveTable(Attack):
 
     def expected(self, scene: Scene) -> int:
         names = [column.name for column in scene.tables[SENSITIVE].sensitive]
-        return 3 * sum(len(scene.task.other_secrets(name, names)) for name in names)
+        return 3 * sum(len(scene.task.secrets.others(name, names)) for name in names)
 
     def run(self, scene: Scene) -> Iterator[Finding]:
         names, sets, signatures = _opened(scene)
@@ -189,7 +189,7 @@ class LinkThroughSensitiveTable(Attack):
             if rows is None:
                 self.omit(scene, f"reader 'row' who knows '{known_name}'", _more_than(EDGES))
             for target, name in enumerate(names):
-                if known_name not in scene.task.other_secrets(name, names):
+                if known_name not in scene.task.secrets.others(name, names):
                     continue
                 seed = int(scene.rng.integers(2**32))
                 readers = {}

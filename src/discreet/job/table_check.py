@@ -200,9 +200,13 @@ def check_table(task: Task, persons: Persons | None = None, *, figures: bool = F
 
 def _population(task: Task) -> PopulationFigures | None:
     """The risk that rows are linked to the population."""
-    people = None if task.population is None else task.population.persons_fitting(task.table, {})
+    people = (
+        None
+        if task.basis.population is None
+        else task.basis.population.persons_fitting(task.table, {})
+    )
     return population_figures(
-        task.table, people=people, size=task.population_size, household=task.household
+        task.table, people=people, size=task.basis.population_size, household=task.basis.household
     )
 
 
@@ -213,7 +217,8 @@ def _require_fit(task: Task, persons: Persons | None) -> None:
         f"{one.name} compares with a population, which this check lacks. Check by a job whose "
         "`population:` names its table."
         for one in task.requirements
-        if one.needs_population and (task.population is None or isinstance(one, DeltaPresence))
+        if one.needs_population
+        and (task.basis.population is None or isinstance(one, DeltaPresence))
     ]
     problems += [
         f"{one.name} sums up sampling weights, which this check lacks. Check by a job in which a "
@@ -247,8 +252,8 @@ def _verdicts(task: Task, persons: Persons | None) -> list[Verdict | None]:
             for one in task.requirements
         ]
     counts = task.count(classes)
-    if task.population is not None:
-        people = task.population.persons_fitting(task.table, {})
+    if task.basis.population is not None:
+        people = task.basis.population.persons_fitting(task.table, {})
         counts = replace(counts, population=people)
     return [
         None if one.limits_knowledge else one.full_check(counts, domains)
@@ -330,13 +335,15 @@ def _of_sensitive_values(
     A class without one has the figure that is asked for, so that asking for more than any class
     reaches leaves it out.
     """
-    if all(mark.all() for mark in task.sensitive_values.values()):
+    if all(mark.all() for mark in task.secrets.sensitive_values.values()):
         return [model]
     if isinstance(model, DistinctLDiversity | EntropyLDiversity | PDiversity):
         model = model.model_copy(update={"l": _UNREACHED})
     elif isinstance(model, MultiAttributeLDiversity):
         model = MultiAttributeLDiversity(l=_UNREACHED)
-    return of_sensitive_values([model], task.table, task.sensitive_values, of_persons=of_persons)
+    return of_sensitive_values(
+        [model], task.table, task.secrets.sensitive_values, of_persons=of_persons
+    )
 
 
 def _remarks(task: Task, persons: Persons | None) -> Iterator[str]:

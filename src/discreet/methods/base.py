@@ -23,6 +23,7 @@ from discreet.knowledge.links import Links, estimated_prior, link
 from discreet.knowledge.table import Knowledge
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.requirements.base import Domain, Domains, Requirement, requirements_within
+from discreet.requirements.basis import Basis
 from discreet.requirements.mutual_information import Information, measure_information
 from discreet.table.bitmaps import Bitmap
 from discreet.table.classes import Classes
@@ -30,13 +31,11 @@ from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, count_classes, summed_weights
 from discreet.table.entropy import secret_generator
 from discreet.table.past_releases import History
-from discreet.table.persons import Keeping, OneRowEach, Persons
+from discreet.table.persons import Keeping
 from discreet.table.rare_values import RareTreatment
-from discreet.table.roles import Unit
 from discreet.typing import Codes
 
 if TYPE_CHECKING:
-    from discreet.knowledge.population import Population
     from discreet.methods.series.beliefs.correlation import Correlation, Unstated
 
 Progress = Callable[[str, float], None]  # the phase, and how much of it is done in [0, 1]
@@ -44,6 +43,34 @@ Progress = Callable[[str, float], None]  # the phase, and how much of it is done
 
 def no_progress(phase: str, share: float) -> None:
     """Ignore progress."""
+
+
+@dataclass(frozen=True, eq=False)
+class Secrets:
+    """What the sensitive attributes of a table hide: which values, and which of them together."""
+
+    # by sensitive attribute: (values,) which are sensitive; all of an attribute that is not here
+    sensitive_values: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    groups: tuple[tuple[str, ...], ...] = ()  # attributes of one secret, the finest of each first
+    rare: RareTreatment | None = None  # what became of rare values, where the job treats them
+
+    @property
+    def dependents(self) -> set[str]:
+        """The sensitive attributes that go with a finer one of the same secret."""
+        return {name for group in self.groups for name in group[1:]}
+
+    def others(self, attribute: str, names: Iterable[str]) -> list[str]:
+        """Return those of some sensitive attributes that are not of an attribute's own secret."""
+        same = next((group for group in self.groups if attribute in group), (attribute,))
+        return [name for name in names if name not in same]
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """What is known of earlier releases about the same persons."""
+
+    history: History | None = None  # what a ledger knows
+    correlation: Correlation | None = None  # how values follow each other, where the job says so
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,22 +83,10 @@ class Task:
     rng: np.random.Generator  # of the method: the seed's
     progress: Progress = no_progress
     bitmaps: Mapping[str, Bitmap] = field(default_factory=dict)  # of attributes that became bits
-    # by sensitive attribute: (values,) which are sensitive; all of an attribute that is not here
-    sensitive_values: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     knowledge: Mapping[str, Knowledge] = field(default_factory=dict)  # of quasi-sensitive ones
-    history: History | None = None  # what a ledger knows; only for methods that need it
-    people: NDArray[np.uint64] | None = None  # (rows, 2) keyed hashes, where there is a ledger
-    population: Population | None = None  # where a requirement compares with one
-    population_size: int | None = None  # the persons of whom the rows are a random sample
-    household: NDArray[np.int32] | None = None  # (rows,) of figures of risk, never of a method
-    correlation: Correlation | None = None  # how values follow each other, where the job says so
-    unit: Unit = Unit.ROW  # person where an identifier proves that every person has one row
-    persons: OneRowEach | None = None  # where the job names persons, each with one row
-    kept: Persons | None = None  # where all rows of persons are published: the person of each
-    keeping: Keeping = field(default_factory=Keeping)  # how these rows are published
-    rare: RareTreatment | None = None  # what became of rare values, where the job treats them
-    repeated: tuple[str, ...] = ()  # in a sentence each: identifiers whose values repeat
-    secrets: tuple[tuple[str, ...], ...] = ()  # sensitive attributes, the finest of each first
+    basis: Basis = field(default_factory=Basis)  # whom the rows are about
+    secrets: Secrets = field(default_factory=Secrets)
+    past: Past = field(default_factory=Past)  # only for methods that need a ledger
     # of orders and group numbers, never of a method
     orders: np.random.Generator = field(default_factory=secret_generator)
 
@@ -86,16 +101,6 @@ class Task:
             requirements=requirements_within(self.requirements, columns, gone),
             bitmaps={name: bitmap.without(gone) for name, bitmap in self.bitmaps.items()},
         )
-
-    @property
-    def dependents(self) -> set[str]:
-        """The sensitive attributes that go with a finer one of the same secret."""
-        return {name for secret in self.secrets for name in secret[1:]}
-
-    def other_secrets(self, attribute: str, names: Iterable[str]) -> list[str]:
-        """Return those of some sensitive attributes that are not of an attribute's own secret."""
-        own = next((secret for secret in self.secrets if attribute in secret), (attribute,))
-        return [name for name in names if name not in own]
 
     @property
     def domains(self) -> Domains:
@@ -124,7 +129,7 @@ class Task:
     @cached_property
     def information(self) -> Information:
         """What the sensitive attributes reveal about each other."""
-        return measure_information(self.table.sensitive, self.sensitive_values)
+        return measure_information(self.table.sensitive, self.secrets.sensitive_values)
 
     def count(self, classes: Classes) -> ClassCounts:
         """The counts that the task's requirements need."""

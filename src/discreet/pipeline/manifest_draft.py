@@ -58,7 +58,7 @@ def form_manifest(
     ``masked`` are the sensitive attributes of which some cells are published as ``*``; ``gone``
     the bits that are not published, which the task lacks too.
     """
-    if task.rare is not None and set(masked) & set(task.rare.attributes):
+    if task.secrets.rare is not None and set(masked) & set(task.secrets.rare.attributes):
         raise InputError(
             f"{job.method.name} masks cells itself, so that '*' could stand for any value. Remove "
             "'rare', or use another method."
@@ -71,8 +71,8 @@ def form_manifest(
         tables=tables,
         attributes={c.name: _attribute_entry(c, task, job, c.name in masked) for c in task.table},
         bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
-        secrets=[list(secret) for secret in task.secrets] or None,
-        unit=task.unit,
+        secrets=[list(secret) for secret in task.secrets.groups] or None,
+        unit=task.basis.unit,
         person=PersonEntry.of(task),
         rare=RareEntry.of(task),
         source_rows=task.table.rows,

@@ -57,7 +57,7 @@ class OneMachine(Engine[SourceRows, Outcome]):
 
     def run(self, job: Job, task: Task, source: SourceRows, seed: int) -> Outcome:
         task.progress(job.method.name, 0.0)
-        persons = task.kept
+        persons = task.basis.persons
         if persons is not None and Ability.PERSONS not in job.method.abilities:
             return interruptible(lambda: group_persons(job.method, task, persons))
         return interruptible(lambda: job.method.run(task))

@@ -26,17 +26,18 @@ from discreet.io.canonical_text import canonical_text
 from discreet.io.knowledge import read_knowledge
 from discreet.io.tables import column_names, read_table
 from discreet.job.direct_identifiers import refusal
-from discreet.job.identifying import SEVERAL_ROWS, Uses
+from discreet.job.identifying import SEVERAL_ROWS
 from discreet.job.model import Job
 from discreet.job.sampling_weights import with_weights
 from discreet.job.value_spellings import spelling_problems
 from discreet.knowledge.population import Population
 from discreet.knowledge.table import Knowledge
-from discreet.methods.base import Ability, Progress, Task, no_progress
+from discreet.methods.base import Ability, Progress, Secrets, Task, no_progress
 from discreet.methods.registry import unmet
 from discreet.methods.shared.judged_persons import unfit_for_persons
 from discreet.pipeline.read import SourceRows, read_source, require_columns, source_of
 from discreet.requirements.base import AttributeRequirement, Requirement
+from discreet.requirements.basis import Basis
 from discreet.requirements.covered_values import of_sensitive_values
 from discreet.requirements.delta_presence import DeltaPresence
 from discreet.table.bitmaps import Bitmap, expand
@@ -85,20 +86,13 @@ def prepare_task(
     """
     rows = source.table.rows
     source, task, problems = _form(job, source, rng, progress)
-    task = replace(task, household=source.household, population_size=job.population_size)
-    if source.persons is None and source.kept is None:
-        task = _with_unit(task, source.uses, rows)
-    else:
-        keeping = Keeping() if job.person is None else job.person.keeping
-        task = replace(
-            task, unit=Unit.PERSON, persons=source.persons, kept=source.kept, keeping=keeping
-        )
+    task = replace(task, basis=_basis(job, source, rows))
     problems += _unfit_for_persons(job, task)
     lacking = _unfit_for_population(job, task)
     problems += lacking
     if not lacking and job.population is not None:
         population = Population(*prepare_population(job, job.folder / job.population))
-        task = replace(task, population=population)
+        task = replace(task, basis=replace(task.basis, population=population))
         asked = any(one.needs_population for one in task.requirements)
         if asked and Ability.POPULATION_CELLS in job.method.abilities:
             hierarchies = {**task.hierarchies, **population.hierarchies}
@@ -108,7 +102,7 @@ def prepare_task(
         from discreet.pipeline.series import with_history
 
         progress("ledger", 0.0)
-        task = with_history(replace(task, people=source.people), job, ledger)
+        task = with_history(task, job, ledger)
     _require_fit(task, problems)
     return task
 
@@ -172,10 +166,8 @@ def _form(
         rng or np.random.default_rng(),
         progress,
         bitmaps,
-        marks,
         knowledge,
-        rare=rare,
-        secrets=job.secrets,
+        secrets=Secrets(marks, job.secrets, rare),
     )
     return source, task, problems
 
@@ -257,17 +249,33 @@ def _require_fit(task: Task, problems: Sequence[str]) -> None:
         raise JobError(found)
 
 
-def _with_unit(task: Task, uses: Mapping[str, Uses], rows: int) -> Task:
-    """The task with its unit, from the identifiers of all rows: one for each person, or several."""
-    repeated = tuple(found.sentence(name) for name, found in uses.items() if found.most > 1)
-    complete = any(found.values == rows for found in uses.values())
+def _basis(job: Job, source: SourceRows, rows: int) -> Basis:
+    """Whom the rows are about; ``rows`` are all of the source.
+
+    Without persons in the job the unit follows from the identifiers: one for each person, or
+    several.
+    """
+    basis = Basis(
+        unit=Unit.PERSON,
+        one_row_each=source.persons,
+        persons=source.kept,
+        keeping=Keeping() if job.person is None else job.person.keeping,
+        people=source.people,
+        population_size=job.population_size,
+        household=source.household,
+    )
+    if source.persons is not None or source.kept is not None:
+        return basis
+    uses = source.uses.items()
+    repeated = tuple(use.sentence(name) for name, use in uses if use.most > 1)
+    complete = any(use.values == rows for _, use in uses)
     unit = Unit.PERSON if complete and not repeated else Unit.ROW
-    return replace(task, unit=unit, repeated=repeated)
+    return replace(basis, unit=unit, repeated=repeated, keeping=Keeping())
 
 
 def _unfit_for_persons(job: Job, task: Task) -> list[str]:
     """Return the reasons why persons cannot keep all their rows."""
-    if task.kept is None:
+    if task.basis.persons is None:
         return []
     problems = [
         f"requirements: {name} cannot be judged on persons with several rows. Use 'person: {{…, "
@@ -278,7 +286,7 @@ def _unfit_for_persons(job: Job, task: Task) -> list[str]:
         if one.person_basis is PersonBasis.TERMS:
             demand = f"requirements: {one.name} on persons with several rows"
             problems += unmet(demand, Ability.TERMS, job.method)
-    unfit = job.method.unfit_for_persons(task.keeping)
+    unfit = job.method.unfit_for_persons(task.basis.keeping)
     if unfit is not None:
         problems.append(f"method: {unfit}, or 'person: {{…, rows: collapse}}'.")
     return problems
@@ -333,8 +341,8 @@ def require_publishable(job: Job, task: Task) -> None:
 
     A job whose unit is rows may have several of one person.
     """
-    if task.repeated and job.unit is None:
-        raise InputError(f"{' '.join(task.repeated)} {SEVERAL_ROWS}")
+    if task.basis.repeated and job.unit is None:
+        raise InputError(f"{' '.join(task.basis.repeated)} {SEVERAL_ROWS}")
     _refuse_identifying(job, task)
 
 
@@ -345,7 +353,7 @@ def _refuse_identifying(job: Job, task: Task) -> None:
     for name, attribute in job.attributes.items():
         if name not in table.columns or attribute.allow_identifying or not attribute.role.published:
             continue
-        problem = refusal(table[name], table.rows, task.kept)
+        problem = refusal(table[name], table.rows, task.basis.persons)
         if problem is not None:
             problems.append(f"attributes.{name}: {problem}")
     if problems:

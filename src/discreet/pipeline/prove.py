@@ -56,7 +56,7 @@ def audit_reading(
     if release.draft is not None and ledger is not None:
         from discreet.pipeline.series import with_series
 
-        correlation = release.task.correlation
+        correlation = release.task.past.correlation
         audit = with_series(audit, ledger, release.draft, reading, correlation)
     require_sound(audit)
     manifest.promises = [public_promise(promise, manifest) for promise in audit.promises]

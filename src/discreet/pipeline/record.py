@@ -134,15 +134,16 @@ def draft_of_groups(
     from discreet.ledger.record import Contents, Entry
     from discreet.ledger.terms import BCF_ANONYMITY, terms_of
 
-    assert task.people is not None
+    people = task.basis.people
+    assert people is not None
     assert job.ledger is not None
     groups = int(group.max(initial=-1)) + 1
     counterfeits = np.zeros(groups, np.int32)
     if fakes is not None:
         counterfeits += np.bincount(fakes.group, minlength=groups).astype(np.int32)
     signatures = {column.name: _signatures(column, group, groups, fakes) for column in sensitive}
-    order = np.lexsort((task.people[:, 1], task.people[:, 0]))  # hides the source's order
-    parameters = terms_of(job.method.parameters(), task.correlation)
+    order = np.lexsort((people[:, 1], people[:, 0]))  # hides the source's order
+    parameters = terms_of(job.method.parameters(), task.past.correlation)
     if job.ledger.bcf_anonymity is not None:
         if not numbered or len(signatures) != 1:
             raise InputError(
@@ -151,7 +152,7 @@ def draft_of_groups(
                 "'publish: buckets'."
             )
         parameters[BCF_ANONYMITY] = job.ledger.bcf_anonymity
-    contents = Contents(task.people[order], group[order], counterfeits, signatures)
+    contents = Contents(people[order], group[order], counterfeits, signatures)
     entry = Entry(
         number=0,
         folder="",

@@ -56,7 +56,7 @@ class RunState:
         counts = None if source.persons is None else source.persons.counts
         counts = counts if source.kept is None else source.kept.counts
         private |= {} if counts is None else {"persons": asdict(counts)}
-        rare = tables.task.rare
+        rare = tables.task.secrets.rare
         private |= {} if rare is None else {"rare": rare.to_dict()}
         private |= {} if source.sha256 is None else {"source_sha256": source.sha256}
         private |= {} if draft is None else {"held_back": draft.held_back}

@@ -37,7 +37,7 @@ from discreet.ledger.terms import (
     require_same_terms,
     terms_of,
 )
-from discreet.methods.base import Task
+from discreet.methods.base import Past, Task
 from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.methods.shared.different_values import sole_sensitive
 from discreet.pipeline.engine import Reading
@@ -231,7 +231,7 @@ def with_history(task: Task, job: Job, ledger: Ledger) -> Task:
     require_same_terms(
         ledger.name, entries, method.name, terms_of(method.parameters(), correlation)
     )
-    if not method.needs_history or task.people is None:
+    if not method.needs_history or task.basis.people is None:
         return task
     ledger.require_sound()
     (column,) = sole_sensitive(task.table, method.name)
@@ -245,19 +245,20 @@ def with_history(task: Task, job: Job, ledger: Ledger) -> Task:
         _require_inside(given, domain, named)
     table = replace(task.table, columns={**task.table.columns, column.name: column})
     history = history_of(
-        past, column.name, task.people, column.text.to_list(), fixed=domain is not None
+        past, column.name, task.basis.people, column.text.to_list(), fixed=domain is not None
     )
-    task = replace(task, table=table, history=history, correlation=correlation)
+    task = replace(task, table=table, past=Past(history, correlation))
     return _with_marks(task, given, column)
 
 
 def _with_marks(task: Task, given: Column, column: Column) -> Task:
     """Return the task with marks for all values of the series; earlier ones are sensitive."""
-    if column.name not in task.sensitive_values:
+    if column.name not in task.secrets.sensitive_values:
         return task
-    mark = dict(zip(given.text.to_list(), task.sensitive_values[column.name], strict=True))
+    mark = dict(zip(given.text.to_list(), task.secrets.sensitive_values[column.name], strict=True))
     marks = np.array([mark.get(text, True) for text in column.text.to_list()], bool)
-    return replace(task, sensitive_values={**task.sensitive_values, column.name: marks})
+    every = {**task.secrets.sensitive_values, column.name: marks}
+    return replace(task, secrets=replace(task.secrets, sensitive_values=every))
 
 
 def _correlation(job: Job) -> Correlation | None:

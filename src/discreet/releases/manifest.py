@@ -253,9 +253,9 @@ class PersonEntry(_Part):
     @classmethod
     def of(cls, task: Task) -> PersonEntry | None:
         """The entry of a release about persons; None where the job names none."""
-        persons = task.persons
-        if task.kept is not None:
-            kept = task.keeping
+        persons = task.basis.one_row_each
+        if task.basis.persons is not None:
+            kept = task.basis.keeping
             return cls(rows="keep", scope=kept.scope, link=kept.link, at_most=kept.at_most)
         if persons is None:
             return None
@@ -288,17 +288,17 @@ class RareEntry(_Part):
     @classmethod
     def of(cls, task: Task) -> RareEntry | None:
         """The entry of a job that treats rare values; None of others."""
-        if task.rare is None:
+        if task.secrets.rare is None:
             return None
         return cls(
-            suppressed_rows=task.rare.suppressed_rows,
+            suppressed_rows=task.secrets.rare.suppressed_rows,
             attributes={
                 name: RareAttribute(
                     least=counts.least,
                     masked=counts.masked,
                     lifted=dict.fromkeys(counts.labels, 0),
                 )
-                for name, counts in task.rare.attributes.items()
+                for name, counts in task.secrets.rare.attributes.items()
             },
         )
 

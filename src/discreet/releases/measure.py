@@ -36,7 +36,7 @@ def read_utility(
     found = kind_of(manifest.kind).reading(tables, task, manifest)
     risk = _population_risk(tables, task, manifest, source_rows or {})
     found = replace(found, population=risk)
-    return found if task.kept is None else replace(found, persons=task.kept)
+    return found if task.basis.persons is None else replace(found, persons=task.basis.persons)
 
 
 def _population_risk(
@@ -50,19 +50,21 @@ def _population_risk(
         return None
     ((name, table),) = tables.items()
     people = None
-    if task.population is not None:
+    if task.basis.population is not None:
         levels = manifest.method.levels_of(name) or {}
         try:
-            people = task.population.persons_fitting(table, levels)
+            people = task.basis.population.persons_fitting(table, levels)
         except InputError:  # cells that no person of the population fits
             return None
     elif manifest.method.publishes_tight_cells and not manifest.method.rounds_to_grid:
         return None  # cells cover fewer persons than the weights of their rows say
     row = source_rows.get(name)
-    household = None if task.household is None or row is None else task.household[row]
+    household = None if task.basis.household is None or row is None else task.basis.household[row]
     from discreet.knowledge.population_figures import population_figures
 
-    return population_figures(table, people=people, size=task.population_size, household=household)
+    return population_figures(
+        table, people=people, size=task.basis.population_size, household=household
+    )
 
 
 def measure_release(

@@ -54,7 +54,7 @@ FEWER = 4  # times fewer parts are tried where some part can't keep a guarantee 
 
 def run_by_parts(rows: EncodedRows) -> list[PartResult]:
     """Stage the tables of all parts; of fewer ones where some can't keep a guarantee."""
-    if isinstance(rows.plan.job.method, MsaDiversity) and rows.plan.task.kept is None:
+    if isinstance(rows.plan.job.method, MsaDiversity) and rows.plan.task.basis.persons is None:
         suppression = rows.plan.job.method.suppression
         require_feasible(rows.plan.task, bounds_of(rows.plan.task), suppression)
     parts = rows.parts
@@ -70,7 +70,7 @@ def run_by_parts(rows: EncodedRows) -> list[PartResult]:
 def _run(rows: EncodedRows, parts: int) -> list[PartResult]:
     method = rows.plan.job.method
     assign, parts = assignment(rows, method.spread, parts)
-    if method.spread is not Spread.CURVE or rows.plan.task.kept is not None:
+    if method.spread is not Spread.CURVE or rows.plan.task.basis.persons is not None:
         return _run_parts(rows, rows.plan, assign, parts, 0)
     # rows that a part can't place are no failure yet
     lenient = rows.plan.job.using(method.model_copy(update={"suppression": 1.0}))
@@ -138,10 +138,10 @@ def _run_part(
     """Run the method on one part and stage its tables."""
     task = task_of_part(plan, frame, place_of, np.random.default_rng([plan.seed, 3, part]))
     name, row = new_name(), frame[ROW].to_numpy()
-    if task.kept is not None:
+    if task.basis.persons is not None:
         number, source = frame[PERSON_NUMBER].to_numpy(), frame[SOURCE].to_numpy()
         persons = persons_in(number)
-        person_task = replace(task, kept=persons)
+        person_task = replace(task, basis=replace(task.basis, persons=persons))
         grouped = group_persons(plan.job.method, person_task, persons)
         return stage_part(
             plan, person_task, grouped, part, staging / "tables", name, row, number, source
@@ -190,7 +190,7 @@ def assignment(rows: EncodedRows, spread: Spread | None, parts: int) -> tuple[As
 def place_rows(rows: EncodedRows, assign: Assign, parts: int) -> PlacedRows:
     """Write every row for the task of its part; parts by cuts are joined until all can pass."""
     plan, place_of, lookups = rows.plan, rows.place_of, rows.lookups
-    by_person = plan.task.kept is not None
+    by_person = plan.task.basis.persons is not None
     # All rows of a person are placed together.
     at_once = 1 << 62 if by_person else rows.rows_of_part
     of_values = (place_of[plan.source_of(c.name)] for c in plan.task.table.sensitive)
@@ -254,8 +254,10 @@ def _cuts(rows: EncodedRows, parts: int) -> tuple[ByCuts, int]:
     task, share = _sample(rows, parts)
     of_part = max(1, int(rows.rows_of_part * share / 2))
     # with persons, a part that fails makes the job run again with fewer parts
-    asked = [] if task.kept is not None else _judged(task)
-    tree = top_cuts(replace(task, requirements=asked, knowledge={}, kept=None), of_part)
+    asked = [] if task.basis.persons is not None else _judged(task)
+    rows_alone = replace(task.basis, persons=None)
+    sample = replace(task, requirements=asked, knowledge={}, basis=rows_alone)
+    tree = top_cuts(sample, of_part)
     columns = [rows.place_of[c.name] for c in rows.plan.task.table.quasi_identifiers]
     return ByCuts(tree, columns), tree.parts
 

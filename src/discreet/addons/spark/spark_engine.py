@@ -255,7 +255,8 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
 
     @reporting()
     def run(self, job: Job, task: Task, source: SparkRows, seed: int) -> SparkOutcome:
-        alone = replace(task, progress=no_progress, people=None)  # as sent to workers
+        unhashed = replace(task.basis, people=None)
+        alone = replace(task, progress=no_progress, basis=unhashed)  # as sent to workers
         plan = PartPlan(job, alone, source.specs, source.missing, seed, fixed_order())
         lookups = self.session.sparkContext.broadcast(source.lookups)
         rows = EncodedRows(

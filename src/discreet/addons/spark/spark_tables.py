@@ -141,7 +141,7 @@ class SparkTables(FormedTables):
 
     def source_rows(self) -> Mapping[str, NDArray[np.int32]] | None:
         """Of a single file; Spark reads several, and tables of its own, in an order of its own."""
-        persons = self.task.kept
+        persons = self.task.basis.persons
         if not isinstance(persons, PersonsElsewhere) or not self._written or not self._of_one_file:
             return None
         rows = {}

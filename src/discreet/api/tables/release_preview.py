@@ -42,7 +42,7 @@ def _tables(release: Release) -> Iterator[dict[str, Any]]:
             shown = np.arange(min(SHOWN_ROWS, table.entries))
             yield {**said, "rows": [], "sample": _rows(columns, shown)}
             continue
-        rare = release.task.rare
+        rare = release.task.secrets.rare
         number_of_row = np.arange(original.rows) if rare is None else rare.rows
         published = np.argsort(rows, kind="stable")[:SHOWN_ROWS]  # the first rows of the source
         before = [

@@ -381,7 +381,7 @@ def _recoder(task: Task, method: Codip) -> Recoder:
     """How the quasi-identifiers of every table are recoded."""
     if method.recoding == "mondrian":
         return LocalRecoder(task, method.dm)
-    nodes = NodeTable if task.kept is None else PersonNodes
+    nodes = NodeTable if task.basis.persons is None else PersonNodes
     return nodes(task, method.minimize, method.dm)
 
 

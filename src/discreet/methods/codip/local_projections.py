@@ -148,9 +148,9 @@ class LocalRecoder:
 
 def _cut(task: Task) -> Generalized:
     """The classes of Mondrian, of rows or of persons with several."""
-    if task.kept is None:
+    if task.basis.persons is None:
         return Mondrian().run(task)
-    return group_persons(Mondrian(), task, task.kept)
+    return group_persons(Mondrian(), task, task.basis.persons)
 
 
 def _closeness(task: Task, outcome: Generalized) -> float:

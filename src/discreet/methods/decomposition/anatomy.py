@@ -87,7 +87,7 @@ class Anatomy(ShardedMethod):
         column = _sole_attribute(task)
         sensitive = sensitive_mask(task, column)
         asked = task.requirements
-        if task.kept is not None:  # enough persons need not have different values
+        if task.basis.persons is not None:  # enough persons need not have different values
             asked = [r for r in asked if not isinstance(r, KAnonymity)]
         ell = max([self.l or 1, *map(_asked_by, asked)])
         if self.l is None and ell == 1:
@@ -110,8 +110,8 @@ class Anatomy(ShardedMethod):
         table = task.table
         if not table.rows:
             raise InputError("anatomy: the table has no rows. Check the source.")
-        if task.kept is not None:
-            return self._on_persons(task, task.kept)
+        if task.basis.persons is not None:
+            return self._on_persons(task, task.basis.persons)
         column = _sole_attribute(task)
         sensitive = sensitive_mask(task, column)
         distinct = any(isinstance(r, SaDiversity | DistinctLDiversity) for r in task.requirements)
@@ -160,7 +160,8 @@ class Anatomy(ShardedMethod):
         exact = self.model_copy(update={"l": int(promise.l)})
 
         def grouped(part: Task, members: Persons) -> GroupOfRow:
-            return groups_of_persons(exact, replace(part, kept=members), members, asked=())
+            part = replace(part, basis=replace(part.basis, persons=members))
+            return groups_of_persons(exact, part, members, asked=())
 
         group_of_row, _ = banded_groups(task, persons, grouped, may_suppress=False)
         facts = {"l": int(promise.l), "groups": int(group_of_row.max()) + 1}
@@ -171,12 +172,13 @@ def _permissible(task: Task, column: Column) -> int:
     """The largest l for which every belief can stay at 1/l."""
     sensitive = sensitive_mask(task, column)
     values = int((column.reference > 0).sum())  # more would ask more of rare sensitive values
-    if task.kept is None:
+    if task.basis.persons is None:
         return min(permissible_ell(column.reference, sensitive), values)
     person, value = np.divmod(
-        distinct_values(task.kept.number * column.cardinality + column.codes), column.cardinality
+        distinct_values(task.basis.persons.number * column.cardinality + column.codes),
+        column.cardinality,
     )
-    rows = task.kept.rows_of  # only persons with equally many are grouped
+    rows = task.basis.persons.rows_of  # only persons with equally many are grouped
     _, band, members = np.unique(rows, return_inverse=True, return_counts=True)
     having = np.bincount(
         band[person] * column.cardinality + value, minlength=len(members) * column.cardinality

@@ -80,7 +80,7 @@ class Formed:
 
 def sensitive_mask(task: Task, column: Column) -> Bools:
     """(values,) The sensitive values: those of the job, and all that a requirement covers."""
-    mask = task.sensitive_values.get(column.name)
+    mask = task.secrets.sensitive_values.get(column.name)
     if mask is None:
         return np.ones(column.cardinality, np.bool_)
     domain = Domain.of(column)

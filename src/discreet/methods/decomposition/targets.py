@@ -92,7 +92,7 @@ def find_targets(
         for column in columns
         if column.name not in asked
         and usual[column.name] == 1
-        and column.name not in task.dependents
+        and column.name not in task.secrets.dependents
     ]
     if unprotected:
         raise nothing_by_default(method, unprotected)

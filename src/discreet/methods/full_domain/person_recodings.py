@@ -45,11 +45,11 @@ def recodings_of(task: Task, most_suppressed: Callable[[int], int]) -> Recodings
     """
     if limited(task.requirements):
         return AttackerRecodings(task, most_suppressed(task.table.rows))
-    if task.kept is None:
+    if task.basis.persons is None:
         return Recodings(task, most_suppressed(task.table.rows))
-    whole = task.keeping.scope is Scope.PERSONS
-    budget = most_suppressed(task.kept.count if whole else task.table.rows)
-    return PersonRecodings(task, task.kept, budget)
+    whole = task.basis.keeping.scope is Scope.PERSONS
+    budget = most_suppressed(task.basis.persons.count if whole else task.table.rows)
+    return PersonRecodings(task, task.basis.persons, budget)
 
 
 class PersonRecodings(Recodings):
@@ -57,7 +57,7 @@ class PersonRecodings(Recodings):
 
     def __init__(self, task: Task, persons: Persons, budget: int) -> None:
         self.persons = persons
-        self.whole = task.keeping.scope is Scope.PERSONS
+        self.whole = task.basis.keeping.scope is Scope.PERSONS
         self.sensitive = task.table.sensitive
         self._by_person = persons.rows_in_order()
         super().__init__(task, budget)

@@ -73,8 +73,10 @@ class Recodings:
         self._easier_upward, self._others = self._split()
         self._cells: CellCost | None = None
         self._population: CoveredPopulation | None = None
-        if task.population is not None and any(r.needs_population for r in task.requirements):
-            self._population = CoveredPopulation(task.population, self.columns, self.hierarchies)
+        if task.basis.population is not None and any(r.needs_population for r in task.requirements):
+            self._population = CoveredPopulation(
+                task.basis.population, self.columns, self.hierarchies
+            )
         self._weight_of_tuple = summed_weights(table, self.table.classes)
 
     def _split(self) -> tuple[tuple[Requirement, ...], tuple[Requirement, ...]]:

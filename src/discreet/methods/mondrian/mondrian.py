@@ -157,7 +157,7 @@ class Mondrian(Method):
             require_one_meaning(hierarchy)
         torn = self.cuts == "relaxed" and len(hierarchies) < len(columns)
         asked = any(one.needs_population for one in task.requirements)
-        population = task.population if asked else None
+        population = task.basis.population if asked else None
         if torn and population is not None:
             raise InputError(
                 "mondrian: relaxed cuts would give persons of the population with the same values "

@@ -127,8 +127,8 @@ class QuasiSensitive(Method):
         """The groups with the terms that stay, or InfeasibleError where no group can pass."""
         linked = [r for r in task.requirements if isinstance(r, LinkRequirement)]
         others = [r for r in task.requirements if not isinstance(r, LinkRequirement)]
-        if task.kept is not None:
-            return self._on_persons(task, task.kept, linked, others)
+        if task.basis.persons is not None:
+            return self._on_persons(task, task.basis.persons, linked, others)
         grouped = self._grouping.run(replace(task, requirements=others, knowledge={}))
         size = np.bincount(grouped.class_of_row).astype(np.int64)
         classes = Classes(grouped.class_of_row, np.zeros(len(size), np.int64), size)

@@ -46,7 +46,7 @@ def banded_groups(
     if not task.table.rows:
         raise InputError("The table has no rows. Check the source.")
     rank = _random_ranks(persons, task.rng)
-    number = np.minimum(persons.rows_of, task.keeping.at_most or task.table.rows)
+    number = np.minimum(persons.rows_of, task.basis.keeping.at_most or task.table.rows)
     bands = [Band(int(n), np.flatnonzero(number == n)) for n in np.unique(number)[::-1]]
     forming = _Bands(task, persons, rank, grouped)
     for band in bands:
@@ -90,7 +90,8 @@ class _Bands:
         if len(band.members) < self.least and not last:
             return
         rows, members = self._part(band)
-        part = replace(self.task, table=self.task.table.take(rows), kept=None)
+        basis = replace(self.task.basis, persons=None)
+        part = replace(self.task, table=self.task.table.take(rows), basis=basis)
         try:
             band.group = self.grouped(part, members)
         except InfeasibleError:

@@ -28,9 +28,9 @@ from discreet.typing import GroupOfRow
 def group_persons(method: Method, task: Task, persons: Persons) -> Generalized:
     """Run a method on persons, and publish their rows."""
     private: dict[str, Any] = {}
-    if task.keeping.scope is Scope.ROWS:
+    if task.basis.keeping.scope is Scope.ROWS:
         class_of_row = _groups_of_rows(method, task, persons)
-    elif task.keeping.numbered:
+    elif task.basis.keeping.numbered:
 
         def grouped(part: Task, members: Persons) -> GroupOfRow:
             return groups_of_persons(method, part, members)
@@ -81,7 +81,8 @@ def promised(method: Method, task: Task) -> list[Requirement]:
 def _first_groups(method: Method, task: Task, table: CodedTable) -> GroupOfRow:
     """The groups of a table's rows; all rows where the method finds none, persons may pass."""
     try:
-        found = method.run(replace(task, table=table, kept=None))
+        basis = replace(task.basis, persons=None)
+        found = method.run(replace(task, table=table, basis=basis))
     except InfeasibleError:
         return np.zeros(table.rows, np.int32)
     assert isinstance(found, Generalized | Bucketized)  # others are unfit for persons

@@ -88,7 +88,7 @@ class Unlinked(Method):
 
 def _share_bound(task: Task, column: Column) -> int:
     """The largest ℓ such that no sensitive value has a share above 1/ℓ; 0 where none occurs."""
-    sensitive = task.sensitive_values.get(column.name)
+    sensitive = task.secrets.sensitive_values.get(column.name)
     counts = column.counts if sensitive is None else column.counts[sensitive]
     greatest = int(counts.max(initial=0))
     return task.table.rows // greatest if greatest else 0
@@ -96,7 +96,7 @@ def _share_bound(task: Task, column: Column) -> int:
 
 def _harmless(task: Task, column: Column) -> tuple[str | None, ...] | None:
     """The values of an attribute that are not sensitive; None where all are."""
-    sensitive = task.sensitive_values.get(column.name)
+    sensitive = task.secrets.sensitive_values.get(column.name)
     if sensitive is None or sensitive.all():
         return None
     return tuple(column.text.filter(~sensitive).to_list())

@@ -46,7 +46,7 @@ def unlike_method(manifest: Manifest, task: Task, method: Method) -> list[str]:
         for one in method.promises(task)
         if one not in promised
     ]
-    of_persons = task.kept is not None and task.keeping.scope is Scope.PERSONS
+    of_persons = task.basis.persons is not None and task.basis.keeping.scope is Scope.PERSONS
     most = None if of_persons else method.most_suppressed(task.table.rows)
     if most is not None and manifest.suppressed_rows > most:
         problems.append(
@@ -71,7 +71,7 @@ def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: 
         for name, role in published.items()
         if name in original and role is not original[name].role
     ]
-    if manifest.unit is Unit.PERSON and task.unit is not Unit.PERSON:
+    if manifest.unit is Unit.PERSON and task.basis.unit is not Unit.PERSON:
         problems.append(
             "the manifest says that every person has one row, which no identifier shows"
         )

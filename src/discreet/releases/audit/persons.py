@@ -124,15 +124,18 @@ def persons_of_tables(
     domains = domains_of(tables, manifest)
     if manifest.keeping.numbered:
         return {name: _numbered(tables[name], domains) for name in names}
-    if original is None or original.kept is None or source_rows is None:
+    if original is None or original.basis.persons is None or source_rows is None:
         return None
     found = {}
     for name in names:
-        rows = _rows_of_source(tables[name], original.kept, source_rows[name])
+        rows = _rows_of_source(tables[name], original.basis.persons, source_rows[name])
         if rows is None:
             return None
         table = tables[name]
-        number, classes = original.kept.number[rows], table.classes.class_of_row.astype(np.int64)
+        number, classes = (
+            original.basis.persons.number[rows],
+            table.classes.class_of_row.astype(np.int64),
+        )
         values: Sequence[Column] = table.sensitive
         own: Domains = domains
         if kind.numbers_groups:  # the values are in another table, without a link to rows
@@ -224,17 +227,19 @@ def changed_persons(
     source_rows: SourceRows | None,
 ) -> list[str]:
     """Return where the numbers of persons are not those of the original's persons."""
-    if original.kept is None or not manifest.keeping.numbered:
+    if original.basis.persons is None or not manifest.keeping.numbered:
         return []
     problems = []
     for name in tables_of_rows(kind_of(manifest.kind), manifest):
         number = tables[name][PERSON]
-        rows_of = np.sort(original.kept.rows_of)[::-1]
+        rows_of = np.sort(original.basis.persons.rows_of)[::-1]
         seen = np.sort(number.counts)[::-1]
         if len(seen) > len(rows_of) or (seen > rows_of[: len(seen)]).any():
             problems.append(f"'{name}' numbers more persons, or more rows of one, than there are")
         elif source_rows is not None and len(source_rows[name]) == tables[name].rows:
-            own = original.kept.number[np.clip(source_rows[name], 0, original.table.rows - 1)]
+            own = original.basis.persons.number[
+                np.clip(source_rows[name], 0, original.table.rows - 1)
+            ]
             pairs = np.unique(np.stack([number.codes.astype(np.int64), own]), axis=1)
             sides = [len(np.unique(side)) for side in pairs]
             if pairs.shape[1] != sides[0] or pairs.shape[1] != sides[1]:
@@ -255,16 +260,16 @@ def suppressed_persons(
     persons: Mapping[str, TablePersons], manifest: Manifest, original: Task, method: Method
 ) -> list[str]:
     """Return where more persons are missing than the job allows, or some rows of a person."""
-    if original.kept is None or manifest.keeping.scope is Scope.ROWS:
+    if original.basis.persons is None or manifest.keeping.scope is Scope.ROWS:
         return []
     problems = []
-    most = method.most_suppressed(original.kept.count)
+    most = method.most_suppressed(original.basis.persons.count)
     for name, own in persons.items():
         shown, rows = np.unique(own.number, return_counts=True)
-        gone = original.kept.count - len(shown)
+        gone = original.basis.persons.count - len(shown)
         if most is not None and gone > most:
             problems.append(f"{gone} persons are missing in '{name}'; the job allows {most}")
-        if not manifest.keeping.numbered and (rows != original.kept.rows_of[shown]).any():
+        if not manifest.keeping.numbered and (rows != original.basis.persons.rows_of[shown]).any():
             problems.append(f"some rows of a person are in '{name}', and others are suppressed")
     return problems
 

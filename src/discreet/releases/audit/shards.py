@@ -100,9 +100,9 @@ def _verdict_in_population(
         if weight is None:
             return Statement("unproved.no-weights")
         return requirement.full_check(replace(view.counts, weight=weight), view.domains)
-    if original is None or original.population is None:
+    if original is None or original.basis.population is None:
         return Statement("unproved.population")
-    population, levels = original.population, manifest.method.levels_of(name) or {}
+    population, levels = original.basis.population, manifest.method.levels_of(name) or {}
     alone = isinstance(requirement, DeltaPresence)  # a person is in one group, or in none
     try:
         people = (population.covered if alone else population.persons_fitting)(table, levels)

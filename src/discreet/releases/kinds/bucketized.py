@@ -185,9 +185,14 @@ class BucketizedKind(GroupedKind):
         else:
             group_of_row[source_row] = people[GROUP].codes
         problems = moved_rows(people, sensitive, task, group_of_row)
-        if problems or source_row is None or task.kept is None or people_counted(sensitive) is None:
+        if (
+            problems
+            or source_row is None
+            or task.basis.persons is None
+            or people_counted(sensitive) is None
+        ):
             return problems
-        return _touch_problems(people, sensitive, task, task.kept, source_row)
+        return _touch_problems(people, sensitive, task, task.basis.persons, source_row)
 
     def sole_groups(self, people: CodedTable, task: Task) -> NDArray[np.int64]:
         """For each original row of a release without suppression its group, −1 where unknown."""
@@ -271,15 +276,15 @@ def moved_rows(
     if (
         weights is not None
         and len(columns) == 1
-        and task.kept is None
+        and task.basis.persons is None
         and np.array_equal(code, np.arange(people[GROUP].cardinality))
         and _are_counted(sole, of_original[0], sensitive)
     ):
         return []
     group = taken(code.astype(np.int32), sensitive[GROUP].codes)
     known = np.flatnonzero(sole >= 0)
-    if task.kept is not None:
-        known = known[_first_of_each(task.kept.number, [sole, *of_original], known)]
+    if task.basis.persons is not None:
+        known = known[_first_of_each(task.basis.persons.number, [sole, *of_original], known)]
     of_person = [sole[known], *(column[known] for column in of_original)]
     bounds = [people[GROUP].cardinality, *(column.cardinality + 1 for column in columns)]
     cells = [column.codes for column in columns]
@@ -416,9 +421,9 @@ def value_counts(
 ) -> PublishedTable:
     """The values of each group, with the number of persons who have each."""
     (column,) = exact_columns(task.table.sensitive, kept)
-    if task.kept is not None:  # a person with several rows counts once for each value
-        person = task.kept.number if kept is None else task.kept.number[kept]
-        shape = [groups, task.kept.count, len(column.dictionary)]
+    if task.basis.persons is not None:  # a person with several rows counts once for each value
+        person = task.basis.persons.number if kept is None else task.basis.persons.number[kept]
+        shape = [groups, task.basis.persons.count, len(column.dictionary)]
         once = group_codes([group, person.astype(np.int32), column.codes], shape, len(group))
         group = group[once.first_row]
         column = replace(column, codes=column.codes[once.first_row])

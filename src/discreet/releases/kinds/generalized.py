@@ -52,9 +52,9 @@ class GeneralizedKind(GroupedKind):
 
     def tables(self, task: Task, outcome: Generalized) -> dict[str, PublishedTable]:
         records = recoded_table(RECORDS, list(task.table), outcome)
-        if task.kept is None or not task.keeping.numbered:
+        if task.basis.persons is None or not task.basis.keeping.numbered:
             return {RECORDS: records}
-        return {RECORDS: numbered_persons(records, task.kept, task.orders)}
+        return {RECORDS: numbered_persons(records, task.basis.persons, task.orders)}
 
     def forms(self, tables: int) -> Mapping[str, Form]:
         return {RECORDS: Form(ATTRIBUTES, at_will=(PERSON,))}

@@ -114,10 +114,10 @@ class MInvariance(Method):
 
     def run(self, task: Task) -> Bucketized:
         (column,) = sole_sensitive(task.table, self.name)
-        assert task.history is not None
+        assert task.past.history is not None
         codes, values = column.codes, column.cardinality
         place = curve_places(task, self.m)
-        book = read_signatures(task.history)
+        book = read_signatures(task.past.history)
         signature, changed = book.of_rows(codes)  # division
         pool = np.flatnonzero((signature < 0) & ~changed)
         stranded = join_changed(book, signature, codes, changed, pool, self.m, task.rng)
@@ -214,7 +214,7 @@ def _assign(
 
 def _is_sensitive(task: Task, column: Column) -> NDArray[np.bool_]:
     """(values,) Which values the job declares sensitive; all, if it names none."""
-    return task.sensitive_values.get(column.name, np.ones(column.cardinality, bool))
+    return task.secrets.sensitive_values.get(column.name, np.ones(column.cardinality, bool))
 
 
 def _alone(

@@ -7,7 +7,7 @@ attacker of all releases.
 
 | paper | here |
 | --- | --- |
-| C, P(Y given X) | ``Task.correlation``, (values, values) with rows that add to 1 |
+| C, P(Y given X) | ``Task.past.correlation``, (values, values) with rows that add to 1 |
 | EC, equivalence class of release j | a group |
 | first release R1 | groups of ``group_size`` pairwise different values along the curve |
 | Pr in tables 40, 41 | estimates (``beliefs.estimates``); the bound is kept for the exact belief |
@@ -147,9 +147,9 @@ class RhoDifferent(Method):
 
     def run(self, task: Task) -> Bucketized:
         (column,) = sole_sensitive(task.table, self.name)
-        history = task.history
+        history = task.past.history
         assert history is not None
-        correlation = task.correlation or Correlation(unstated=self.unstated)
+        correlation = task.past.correlation or Correlation(unstated=self.unstated)
         matrix = correlation.matrix(column.text.to_list())
         size = self._first_size(column.cardinality)
         families = read_families(history, matrix)

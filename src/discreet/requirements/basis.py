@@ -1,0 +1,30 @@
+"""Whom the rows of a table are about: what the groups of a release count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.table.persons import Keeping, OneRowEach, Persons
+from discreet.table.roles import Unit
+
+if TYPE_CHECKING:
+    from discreet.knowledge.population import Population
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """The persons behind the rows of a table, and the population that they are drawn from."""
+
+    unit: Unit = Unit.ROW  # person where an identifier proves that every person has one row
+    repeated: tuple[str, ...] = ()  # in a sentence each: identifiers whose values repeat
+    one_row_each: OneRowEach | None = None  # where the job names persons, each with one row
+    persons: Persons | None = None  # where all rows of persons are published: the person of each
+    keeping: Keeping = field(default_factory=Keeping)  # how these rows are published
+    people: NDArray[np.uint64] | None = None  # (rows, 2) keyed hashes, where there is a ledger
+    population: Population | None = None  # where a requirement compares with one
+    population_size: int | None = None  # the persons of whom the rows are a random sample
+    household: NDArray[np.int32] | None = None  # (rows,) of figures of risk, never of a method

@@ -109,13 +109,15 @@ def collapse(
         elif rule is CollapseRule.COUNT:
             columns[column.name] = _numbers(column, _counted(column, persons), spec, whole=True)
         elif rule.numeric:
-            found, whole = _aggregated(column, persons, rule), facts.whole[column.name]
-            columns[column.name] = _numbers(column, found, spec, whole=whole)
+            numbers, whole = _aggregated(column, persons, rule), facts.whole[column.name]
+            columns[column.name] = _numbers(column, numbers, spec, whole=whole)
         else:
             codes = chosen_codes(column, persons, rule, by)
             columns[column.name] = replace(column, codes=codes).occurring()
     if job.person is not None and job.person.count is not None:
-        columns[job.person.count] = _row_counts(job, job.person.count, persons)
+        name, attribute = job.person.count, job.attributes[job.person.count]
+        spec = ColumnSpec(attribute.role, ValueType.INTEGER, attribute.distance)
+        columns[name] = code_series(pl.Series(name, persons.rows_of), spec, (), PLACE)
     return replace(table, columns=columns, rows=persons.count)
 
 
@@ -174,7 +176,7 @@ def _sets(column: Column, persons: Persons, separator: str) -> Column:
 def _contained(column: Column) -> frozenset[str]:
     """The separators that some value contains."""
     text = column.text.drop_nulls()
-    return frozenset(one for one in SEPARATORS if text.str.contains(one, literal=True).any())
+    return frozenset(sep for sep in SEPARATORS if text.str.contains(sep, literal=True).any())
 
 
 def _all_whole(numbers: pl.Series) -> bool:
@@ -216,12 +218,5 @@ def _numbers(column: Column, numbers: pl.Series, spec: ColumnSpec, *, whole: boo
         numbers.alias(column.name),
         replace(spec, type=kind, separator=None),
         (),
-        "the collapsed table",
+        PLACE,
     )
-
-
-def _row_counts(job: Job, name: str, persons: Persons) -> Column:
-    """The number of rows of each person, in a column of its own."""
-    attribute = job.attributes[name]
-    spec = ColumnSpec(attribute.role, ValueType.INTEGER, attribute.distance)
-    return code_series(pl.Series(name, persons.rows_of), spec, (), PLACE)

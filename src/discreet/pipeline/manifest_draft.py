@@ -28,7 +28,7 @@ from discreet.releases.manifest import (
 from discreet.requirements.base import PublishedValues, Requirement, requirements_within
 from discreet.requirements.covered_values import LevelledRequirement
 from discreet.table.coded_table import Column
-from discreet.table.published import PublishedColumn, PublishedTable
+from discreet.table.published import PublishedTable
 from discreet.table.roles import Distance, Role, ValueType
 
 
@@ -100,35 +100,19 @@ def name_published_values(manifest: Manifest, values: PublishedValues) -> None:
         if rows is not None and shown is not None and {row[0] for row in rows}.issuperset(shown):
             entry.hierarchy = rows_of_published(rows, shown, ordered=entry.type.ordered)
     for promise in manifest.promises:
-        said = promise.to_requirement().naming(values)
-        promise.requirement, promise.parameters = said.name, said.parameters()
-
-
-def unpublished_bits(task: Task, tables: Iterable[PublishedTable]) -> set[str]:
-    """Return the bits of members that no published row has.
-
-    A bit names its member, so a column of zeros would reveal that a suppressed person has it.
-    """
-    return {bit for bitmap in task.bitmaps.values() for bit in bitmap.bits} - published_bits(
-        task, tables
-    )
+        requirement = promise.to_requirement().naming(values)
+        promise.requirement, promise.parameters = requirement.name, requirement.parameters()
 
 
 def published_bits(task: Task, tables: Iterable[PublishedTable]) -> set[str]:
     """Return the bits that are set in some published row."""
     bits = {bit for bitmap in task.bitmaps.values() for bit in bitmap.bits}
-    return {
-        column.name
-        for table in tables
-        for column in table.columns
-        if column.name in bits and _has_one(column)
-    }
-
-
-def _has_one(column: PublishedColumn) -> bool:
-    occurs = np.zeros(len(column.dictionary), bool)
-    occurs[column.codes] = True
-    return bool((render(column.dictionary) == "1").fill_null(False).to_numpy()[occurs].any())
+    published = set()
+    for column in (column for table in tables for column in table.columns if column.name in bits):
+        is_one = (render(column.dictionary) == "1").fill_null(False).to_numpy()
+        if is_one[np.unique(column.codes)].any():
+            published.add(column.name)
+    return published
 
 
 def require_members(task: Task, gone: Collection[str]) -> None:
@@ -197,11 +181,11 @@ def _needs_hierarchy(column: Column, task: Task) -> bool:
 
 def _knowledge_entry(column: Column, task: Task, job: Job) -> KnowledgeEntry | None:
     attribute, knowledge = job.attributes.get(column.name), task.knowledge.get(column.name)
-    given = None if attribute is None else attribute.knowledge  # a bit is no attribute of the job
-    if given is None or knowledge is None:
+    spec = None if attribute is None else attribute.knowledge  # a bit is no attribute of the job
+    if spec is None or knowledge is None:
         return None
     return KnowledgeEntry(
-        columns=given.columns,
+        columns=spec.columns,
         sha256=knowledge.sha256,
         prior="estimated" if knowledge.weight is None else "given",
     )

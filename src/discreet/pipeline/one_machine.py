@@ -20,7 +20,7 @@ from discreet.job.model import Job
 from discreet.methods.base import Ability, Generalized, Outcome, Progress, Task
 from discreet.methods.shared.person_groups import group_persons
 from discreet.pipeline.engine import Engine, FormedTables, Reading
-from discreet.pipeline.manifest_draft import require_members, unpublished_bits
+from discreet.pipeline.manifest_draft import published_bits, require_members
 from discreet.pipeline.read import SourceRows, hash_of_source, read_source
 from discreet.pipeline.record import Draft, draft_of
 from discreet.releases.audit.audit import Audit, audit_tables, read_tables, specs_of
@@ -35,8 +35,6 @@ from discreet.utility.settings import MeasureSettings
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
-
-SHUFFLED_AT_ONCE = 1 << 16  # rows
 
 
 class OneMachine(Engine[SourceRows, Outcome]):
@@ -65,7 +63,9 @@ class OneMachine(Engine[SourceRows, Outcome]):
     def form(self, job: Job, task: Task, source: SourceRows, outcome: Outcome) -> LocalTables:
         kind = kind_of_outcome(outcome)
         published = kind.tables(task, outcome)
-        gone = unpublished_bits(task, published.values())
+        # A bit names its member: a column of zeros would reveal that a suppressed person has it.
+        bits = {bit for bitmap in task.bitmaps.values() for bit in bitmap.bits}
+        gone = bits - published_bits(task, published.values())
         require_members(task, gone)
         published = {name: table.without(gone).compacted() for name, table in published.items()}
         task = task.without(gone)
@@ -219,33 +219,27 @@ class LocalReading(Reading):
     def same(self, other: Reading) -> bool:
         if not isinstance(other, LocalReading) or self.tables.keys() != other.tables.keys():
             return False
-        return all(_same_cells(table, other.tables[name]) for name, table in self.tables.items())
+        pairs = [(table, other.tables[name]) for name, table in self.tables.items()]
+        return all(
+            len(table.columns) == len(again.columns) and all(map(_same_column, table, again))
+            for table, again in pairs
+        )
 
 
-def _same_cells(one: CodedTable, other: CodedTable) -> bool:
-    return list(one.columns) == list(other.columns) and all(
-        _same_column(column, other[column.name]) for column in one
-    )
-
-
-def _same_column(one: Column, other: Column) -> bool:
+def _same_column(column: Column, other: Column) -> bool:
     """Return whether columns have the same cells; a file may hold text where memory has numbers."""
+    kind = column.type
     return (
-        (one.role, one.type, one.distance, one.separator)
-        == (other.role, other.type, other.distance, other.separator)
-        and one.text.equals(other.text, null_equal=True)
-        and render(one.values, one.type).equals(render(other.values, one.type), null_equal=True)
-        and np.array_equal(one.codes, other.codes)
+        (column.name, column.role, kind, column.distance, column.separator)
+        == (other.name, other.role, other.type, other.distance, other.separator)
+        and column.text.equals(other.text, null_equal=True)
+        and render(column.values, kind).equals(render(other.values, kind), null_equal=True)
+        and np.array_equal(column.codes, other.codes)
     )
 
 
 def _random_order(rng: np.random.Generator, rows: int) -> NDArray[np.int32]:
-    """Return all rows in random order; each order is as likely as any other.
-
-    Many rows go to random parts, and each part, which stays in the cache, is shuffled.
-    """
-    part = rng.integers(0, max(1, rows // SHUFFLED_AT_ONCE), rows, dtype=np.uint16)
-    order = np.argsort(part, kind="stable").astype(np.int32)
-    for own in np.split(order, np.cumsum(np.bincount(part))[:-1]):
-        rng.shuffle(own)
+    """Return all rows in random order; each order is as likely as any other."""
+    order = np.arange(rows, dtype=np.int32)
+    rng.shuffle(order)
     return order

@@ -93,7 +93,7 @@ def prepare_task(
     if not lacking and job.population is not None:
         population = Population(*prepare_population(job, job.folder / job.population))
         task = replace(task, basis=replace(task.basis, population=population))
-        asked = any(one.needs_population for one in task.requirements)
+        asked = any(requirement.needs_population for requirement in task.requirements)
         if asked and Ability.POPULATION_CELLS in job.method.abilities:
             hierarchies = {**task.hierarchies, **population.hierarchies}
             table = population.recoded(task.table)
@@ -103,7 +103,13 @@ def prepare_task(
 
         progress("ledger", 0.0)
         task = with_history(task, job, ledger)
-    _require_fit(task, problems)
+    problems += [
+        f"requirements[{number}]: {problem}"
+        for number, requirement in enumerate(task.requirements)
+        for problem in requirement.problems(task.domains)
+    ]
+    if problems:
+        raise JobError(problems)
     return task
 
 
@@ -118,7 +124,13 @@ class _Columns(NamedTuple):
 
 
 def _columns_of(job: Job, table: CodedTable) -> _Columns:
-    table, bitmaps = expand_sets(job, _with_importance(job, with_weights(job, table)))
+    weighed = {  # columns whose information loss does not weigh 1
+        name: replace(table[name], importance=attribute.importance)
+        for name, attribute in job.attributes.items()
+        if attribute.importance != 1 and name in table.columns
+    }
+    table = with_weights(job, replace(table, columns={**table.columns, **weighed}))
+    table, bitmaps = expand_sets(job, table)
     marks, problems = sensitive_marks(job, table, bitmaps)
     problems += spelling_problems(job, table)
     hierarchies = _build_hierarchies(job, table)
@@ -181,7 +193,7 @@ def _unproved_secrets(job: Job, table: CodedTable) -> list[str]:
     problems = []
     for number, secret in enumerate(job.secrets):
         columns = [table[name] for name in secret if name in table.columns]
-        pairs = [(one.first, one.second) for one in find_dependencies(columns)]
+        pairs = [(pair.first, pair.second) for pair in find_dependencies(columns)]
         if connected(secret, pairs) != [list(secret)]:
             listed = ", ".join(f"'{name}'" for name in secret)
             problems.append(
@@ -210,43 +222,20 @@ def _of_finest(
     ]
 
 
-def _with_importance(job: Job, table: CodedTable) -> CodedTable:
-    """Return the table whose columns know how much their information loss weighs."""
-    weighed = {
-        name: replace(table[name], importance=attribute.importance)
-        for name, attribute in job.attributes.items()
-        if attribute.importance != 1 and name in table.columns
-    }
-    return replace(table, columns={**table.columns, **weighed}) if weighed else table
-
-
 def requirements_for_attackers(
     job: Job, requirements: Sequence[Requirement], bits: Mapping[str, Sequence[str]]
 ) -> list[Requirement]:
     """Return requirements that hold for the job's attackers, whose columns are all named."""
     quasi = job.with_role(Role.QUASI_IDENTIFIER)
-    found: list[Requirement] = []
+    resolved: list[Requirement] = []
     for requirement in requirements:
-        one = requirement.for_attackers(job.attackers.declared)
-        if one.attackers is not None:
-            named = {name: given.resolved(quasi, bits) for name, given in one.attackers.items()}
-            one = one.model_copy(update={"attackers": named})
-        found.append(one)
-    return found
-
-
-def _require_fit(task: Task, problems: Sequence[str]) -> None:
-    """Raise all problems, including requirements that do not fit their domains."""
-    found = [
-        *problems,
-        *(
-            f"requirements[{number}]: {problem}"
-            for number, requirement in enumerate(task.requirements)
-            for problem in requirement.problems(task.domains)
-        ),
-    ]
-    if found:
-        raise JobError(found)
+        requirement = requirement.for_attackers(job.attackers.declared)
+        if requirement.attackers is not None:
+            known = requirement.attackers.items()
+            named = {name: columns.resolved(quasi, bits) for name, columns in known}
+            requirement = requirement.model_copy(update={"attackers": named})
+        resolved.append(requirement)
+    return resolved
 
 
 def _basis(job: Job, source: SourceRows, rows: int) -> Basis:
@@ -282,9 +271,9 @@ def _unfit_for_persons(job: Job, task: Task) -> list[str]:
         "rows: collapse}', or another requirement."
         for name in unfit_for_persons(task.requirements)
     ]
-    for one in task.requirements:
-        if one.person_basis is PersonBasis.TERMS:
-            demand = f"requirements: {one.name} on persons with several rows"
+    for requirement in task.requirements:
+        if requirement.person_basis is PersonBasis.TERMS:
+            demand = f"requirements: {requirement.name} on persons with several rows"
             problems += unmet(demand, Ability.TERMS, job.method)
     unfit = job.method.unfit_for_persons(task.basis.keeping)
     if unfit is not None:
@@ -301,37 +290,38 @@ def _unfit_for_population(job: Job, task: Task) -> list[str]:
             f"population_size: {job.population_size:,} is less than the {task.table.rows:,} rows "
             "of the table. State how many persons the rows were sampled from."
         )
-    for one in task.requirements:
-        if not (one.needs_population or one.needs_weights):
+    for requirement in task.requirements:
+        if not (requirement.needs_population or requirement.needs_weights):
             continue
-        if one.needs_population and job.population is None:
+        if requirement.needs_population and job.population is None:
             problems.append(
                 "population: is missing. Name a table with the quasi-identifiers of everybody who "
-                f"might be in the source, for {one.name}."
+                f"might be in the source, for {requirement.name}."
             )
-        elif one.needs_weights and weights is None:
+        elif requirement.needs_weights and weights is None:
             problems.append(
-                f"requirements: {one.name} needs population sizes. Name a table under "
+                f"requirements: {requirement.name} needs population sizes. Name a table under "
                 "`population:`, or give the column of sampling weights the role 'weight'."
             )
-        elif one.needs_weights and weights is not None and not (weights > 1).any():
+        elif requirement.needs_weights and weights is not None and not (weights > 1).any():
             problems.append(
-                f"requirements: {one.name}: the weights do not exceed 1, so that rows represent "
-                "no more persons than themselves. Multiply normalized weights by the population's "
-                "size over the number of rows."
+                f"requirements: {requirement.name}: the weights do not exceed 1, so that rows "
+                "represent no more persons than themselves. Multiply normalized weights by the "
+                "population's size over the number of rows."
             )
-        ability = Ability.PRESENCE if isinstance(one, DeltaPresence) else Ability.POPULATION
-        if unable := unmet(f"requirements: {one.name}", ability, job.method):
+        ability = Ability.PRESENCE if isinstance(requirement, DeltaPresence) else Ability.POPULATION
+        if unable := unmet(f"requirements: {requirement.name}", ability, job.method):
             problems += unable
-        elif one.needs_weights and job.method.shrinks_cells:
+        elif requirement.needs_weights and job.method.shrinks_cells:
             problems.append(
                 f"method: cells of {job.method.name} are as narrow as the rows of a class, and "
-                f"cover fewer persons than the weights of {one.name} say. Use 'cells: blind' or "
-                "'cells: grid', full-domain, or a population table."
+                f"cover fewer persons than the weights of {requirement.name} say. Use 'cells: "
+                "blind' or 'cells: grid', full-domain, or a population table."
             )
-        elif not one.bears_suppression and job.method.most_suppressed(task.table.rows):
+        elif not requirement.bears_suppression and job.method.most_suppressed(task.table.rows):
             problems.append(
-                f"method: {one.name} is not judged where rows are suppressed. Use 'suppression: 0'."
+                f"method: {requirement.name} is not judged where rows are suppressed. Use "
+                "'suppression: 0'."
             )
     return problems
 
@@ -343,13 +333,7 @@ def require_publishable(job: Job, task: Task) -> None:
     """
     if task.basis.repeated and job.unit is None:
         raise InputError(f"{' '.join(task.basis.repeated)} {SEVERAL_ROWS}")
-    _refuse_identifying(job, task)
-
-
-def _refuse_identifying(job: Job, task: Task) -> None:
-    """Refuse to publish a column of direct identifiers, unless the job allows it."""
-    problems = []
-    table = task.table
+    problems, table = [], task.table
     for name, attribute in job.attributes.items():
         if name not in table.columns or attribute.allow_identifying or not attribute.role.published:
             continue
@@ -363,8 +347,8 @@ def _refuse_identifying(job: Job, task: Task) -> None:
 def _refuse_own_columns(job: Job, table: CodedTable) -> None:
     """Refuse a table with a column that the release makes for itself."""
     numbered = job.person is not None and job.person.keeping.numbered
-    made = (*job.method.own_columns, *((PERSON,) if numbered else ()))
-    names = [f"'{name}'" for name in made if name in table.columns]
+    added = (*job.method.own_columns, *((PERSON,) if numbered else ()))
+    names = [f"'{name}'" for name in added if name in table.columns]
     if names:
         raise InputError(
             f"{job.method.name}: the release makes a column {', '.join(names)} of its own, and the "
@@ -471,17 +455,17 @@ def _build_hierarchies(job: Job, table: CodedTable) -> dict[str, Hierarchy]:
 
 def knowledge_of_job(job: Job) -> dict[str, Knowledge]:
     """The knowledge table of every quasi-sensitive attribute that has one; all problems at once."""
-    found: dict[str, Knowledge] = {}
+    knowledge: dict[str, Knowledge] = {}
     problems: list[str] = []
     for name, attribute in job.attributes.items():
         if attribute.knowledge is not None:
             try:
-                found[name] = read_knowledge(attribute.knowledge, job.folder)
+                knowledge[name] = read_knowledge(attribute.knowledge, job.folder)
             except InputError as error:
                 problems.append(str(error))
     if problems:
         raise InputError("\n".join(problems))
-    return found
+    return knowledge
 
 
 def _guard_notation(
@@ -496,14 +480,16 @@ def _guard_notation(
                 f"Column '{column.name}': some cells hold the term '*', which in a release is a "
                 "cell of which all terms were removed. Change it, or list it under `missing:`."
             )
-        if column.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
-            continue
-        if column.name not in job.attributes:  # a bit
+        published = column.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+        if not published or column.name not in job.attributes:  # a bit
             continue
         if job.attributes[column.name].escape:
             columns[column.name], hierarchies = _escape(column, hierarchies)
-        elif _notation_values(column):
-            refused.append(column.name)
+        else:
+            text = column.text.drop_nulls()
+            suspects = text.filter(text.str.contains(_NOTATION_START)).to_list()
+            if any(looks_like_notation(value) for value in suspects):
+                refused.append(column.name)
     if refused:
         names = ", ".join(repr(name) for name in refused)
         raise InputError(
@@ -520,12 +506,6 @@ def _starred(column: Column) -> bool:
         return bool((text == SUPPRESSED).any())
     suspects = text.filter(text.str.contains(SUPPRESSED, literal=True))
     return any(SUPPRESSED in cell.split(column.separator) for cell in suspects.to_list())
-
-
-def _notation_values(column: Column) -> Sequence[str]:
-    text = column.text.drop_nulls()
-    suspects = text.filter(text.str.contains(_NOTATION_START))
-    return [value for value in suspects.to_list() if looks_like_notation(value)]
 
 
 def _escape(
@@ -549,7 +529,7 @@ def _escape_level(level: Level, raw: Sequence[str | None]) -> Level:
     for node, label in enumerate(labels):
         cell = None if label is None else parse_cell(label)
         if isinstance(cell, ValueSet) and all(member in values for member in cell.members):
-            labels[node] = set_cell(None if one is None else escaped(one) for one in cell.members)
+            labels[node] = set_cell(None if v is None else escaped(v) for v in cell.members)
     for leaf in np.flatnonzero(level.leaves[level.node_of_leaf] == 1).tolist():
         node, value = level.node_of_leaf[leaf], raw[leaf]
         if value is not None and level.labels[node] == value:

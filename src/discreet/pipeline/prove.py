@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet import __version__
-from discreet.attacks.base import TOLERANCE, Finding
+from discreet.attacks.base import TOLERANCE
 from discreet.attacks.registry import attacks_inside
 from discreet.errors import AuditError
 from discreet.job.model import Job
@@ -31,9 +31,9 @@ from discreet.releases.audit.files import hash_of_table
 from discreet.releases.audit.linked_labels import public_promise
 from discreet.releases.manifest import Manifest
 from discreet.releases.measure import read_utility
-from discreet.report.risk_verdict import ColumnChange, Review, SampledRows
+from discreet.report.risk_verdict import Review, SampledRows
 from discreet.statements import Statement
-from discreet.table.coded_table import CodedTable, Column
+from discreet.table.coded_table import Column
 from discreet.table.interrupts import interruptible
 from discreet.utility.reading import DIVERGENCE_ROWS
 
@@ -98,40 +98,53 @@ def verify_attacks(
     wanted = job.verify
     if wanted is None:
         return None
-    from discreet.attacks.run import run_attacks
-
-    population = _population(job)
-    report = run_attacks(
-        reading.tables,
-        formed.original,
-        manifest,
-        attacks=wanted.attacks if wanted.attacks is not None else attacks_inside(),
-        population=population,
-        source_rows=formed.source_rows(),
-        threshold=wanted.threshold,
-        progress=progress,
-    )
-    too_far = [
-        _sentence(finding, wanted.ceiling)
-        for finding in report.findings
-        if (finding.inside and finding.exceeded)
-        or (finding.is_belief and finding.greatest > wanted.ceiling + TOLERANCE)
-    ]
+    attacks = wanted.attacks if wanted.attacks is not None else attacks_inside()
+    report = _attacked(job, reading, formed, manifest, progress, attacks=attacks)
+    # A belief may exceed the job's ceiling where it keeps what the release guarantees.
+    too_far = []
+    for finding in report.findings:
+        broken = finding.inside and finding.exceeded
+        if broken or (finding.is_belief and finding.greatest > wanted.ceiling + TOLERANCE):
+            promised = broken and finding.bound is not None
+            limit = f"the promised {finding.bound:.6g}" if promised else None
+            too_far.append(
+                f"\n  - {finding.title} on {finding.shown_aim}: an attacker who "
+                f"{finding.knowledge} reaches a belief of {finding.greatest:.6g}, above "
+                f"{limit or f'the ceiling of {wanted.ceiling:.6g}'}"
+            )
     if too_far:
-        listed = "".join(f"\n  - {line}" for line in too_far)
         raise AuditError(
-            f"The release was not published: attacks go too far.{listed}\nAsk for stronger "
-            "requirements, or raise the ceiling in 'verify'."
+            f"The release was not published: attacks go too far.{''.join(too_far)}\nAsk for "
+            "stronger requirements, or raise the ceiling in 'verify'."
         )
     return report
 
 
-def _population(job: Job) -> Population | None:
-    """The population that a job names for its attacks, or for all that it asks."""
+def _attacked(
+    job: Job,
+    reading: Reading,
+    formed: FormedTables,
+    manifest: Manifest,
+    progress: Progress,
+    **options: Any,
+) -> AttackReport:
+    """Run attacks with the population that a job names for them, or for all that it asks."""
+    from discreet.attacks.run import run_attacks
+
+    wanted = job.verify
     path = job.population
-    if job.verify is not None and job.verify.population is not None:
-        path = job.verify.population
-    return None if path is None else read_population(job.folder / path, job)
+    if wanted is not None and wanted.population is not None:
+        path = wanted.population
+    return run_attacks(
+        reading.tables,
+        formed.original,
+        manifest,
+        population=None if path is None else read_population(job.folder / path, job),
+        source_rows=formed.source_rows(),
+        threshold=0.5 if wanted is None else wanted.threshold,
+        progress=progress,
+        **options,
+    )
 
 
 def read_population(path: Path, job: Job) -> Population:
@@ -142,18 +155,6 @@ def read_population(path: Path, job: Job) -> Population:
         task = prepare(Job.load(path))
         return Population(task.table, task.hierarchies)
     return Population(*prepare_population(job, path))
-
-
-def _sentence(finding: Finding, ceiling: float) -> str:
-    limit = (
-        f"the promised {finding.bound:.6g}"
-        if finding.inside and finding.exceeded and finding.bound is not None
-        else f"the ceiling of {ceiling:.6g}"
-    )
-    return (
-        f"{finding.title} on {finding.shown_aim}: an attacker who {finding.knowledge} reaches a "
-        f"belief of {finding.greatest:.6g}, above {limit}"
-    )
 
 
 def review_release(
@@ -168,27 +169,35 @@ def review_release(
 
     Without a report, a release is not described: the verdict needs its attacks alone.
     """
-    formed = release.formed
-    facts = _provenance(release, manifest)
+    formed, job = release.formed, release.job
+    facts = _provenance(release)
+    reason: str | None = NOT_ASKED if seconds is None else None
     if formed.in_parts:
-        reason = NOT_ASKED if seconds is None else _too_much_in_parts(formed, manifest)
+        reason = reason or _too_much_in_parts(formed, manifest)
         if reason is not None:
             return Review(not_attacked=reason, facts=facts)
     attacks = None
     if seconds is not None:
-        attacks = _attacked(release, manifest, reading, seconds, progress)
+        listed = formed.source_rows() is not None
+        attacks = _attacked(
+            job, reading, formed, manifest, progress, seconds=seconds, list_rows=listed
+        )
     if not described:
-        return Review(attacks, "" if attacks is not None else NOT_ASKED, facts=facts)
-    return Review(
-        attacks=attacks,
-        not_attacked="" if attacks is not None else NOT_ASKED,
-        errors=interruptible(lambda: _errors(formed, manifest, reading))
-        if release.job.measure.divergence and release.job.measure.figures
-        else None,
-        samples=tuple(_samples(formed, reading)),
-        columns=tuple(_columns(formed, reading)),
-        facts=facts,
-    )
+        return Review(attacks, reason or "", facts=facts)
+    # Errors of analysts, but not where p2 of a large table takes as long as a method.
+    errors = None
+    original = formed.original.table
+    measured = job.measure.divergence and job.measure.figures
+    if measured and 0 < original.rows <= DIVERGENCE_ROWS:
+        errors = interruptible(lambda: _errors(formed, manifest, reading))
+    columns = [
+        (column.name, str(column.role), original[column.name].cardinality, column.cardinality)
+        for table in reading.tables.values()
+        for column in table
+        if column.name in original.columns
+    ]
+    samples = tuple(_samples(formed, reading))
+    return Review(attacks, reason or "", errors, samples, columns, facts)
 
 
 def _too_much_in_parts(formed: FormedTables, manifest: Manifest) -> str | None:
@@ -200,32 +209,10 @@ def _too_much_in_parts(formed: FormedTables, manifest: Manifest) -> str | None:
     return Statement("not-attacked.large", rows=manifest.source_rows, most=ATTACKED_HERE)
 
 
-def _attacked(
-    release: Release, manifest: Manifest, reading: Reading, seconds: float, progress: Progress
-) -> AttackReport:
-    from discreet.attacks.run import run_attacks
-
-    wanted = release.job.verify
-    population = _population(release.job)
-    return run_attacks(
-        reading.tables,
-        release.formed.original,
-        manifest,
-        population=population,
-        source_rows=release.formed.source_rows(),
-        threshold=0.5 if wanted is None else wanted.threshold,
-        seconds=seconds,
-        list_rows=release.formed.source_rows() is not None,
-        progress=progress,
-    )
-
-
-def _errors(formed: FormedTables, manifest: Manifest, reading: Reading) -> AnalystErrors | None:
-    """The errors of analysts; None for tables so large that p2 takes as long as a method."""
-    if not 0 < formed.original.table.rows <= DIVERGENCE_ROWS:
-        return None
-    found = read_utility(reading.tables, formed.original, manifest)
-    return analyst_errors(found.original, found.for_analysts, found.weights)
+def _errors(formed: FormedTables, manifest: Manifest, reading: Reading) -> AnalystErrors:
+    """The errors of analysts who use the release in the place of the original."""
+    utility = read_utility(reading.tables, formed.original, manifest)
+    return analyst_errors(utility.original, utility.for_analysts, utility.weights)
 
 
 def _samples(formed: FormedTables, reading: Reading) -> Iterator[SampledRows]:
@@ -257,19 +244,10 @@ def _cell(column: Column, row: int) -> str:
     return "(missing)" if value is None else str(value)
 
 
-def _columns(formed: FormedTables, reading: Reading) -> Iterator[ColumnChange]:
-    original: CodedTable = formed.original.table
-    for table in reading.tables.values():
-        for column in table:
-            if column.name in original.columns:
-                before = original[column.name].cardinality
-                yield ColumnChange(column.name, str(column.role), before, column.cardinality)
-
-
-def _provenance(release: Release, manifest: Manifest) -> dict[str, str]:
+def _provenance(release: Release) -> dict[str, str]:
     job = release.job
-    facts = {"made-by": f"discreet {__version__}"}
-    facts["date"] = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
+    date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
+    facts = {"made-by": f"discreet {__version__}", "date": date}
     if job.source is not None and job.source.path is not None:
         facts["source"] = Path(job.source.path).name
     if "source_sha256" in release.private:
@@ -280,10 +258,10 @@ def _provenance(release: Release, manifest: Manifest) -> dict[str, str]:
     return facts
 
 
-def risk_file(found: tuple[RowAtRisk, ...]) -> str:
+def risk_file(at_risk: tuple[RowAtRisk, ...]) -> str:
     """``RELEASE.private.rows.csv``: the rows at risk by their number in the source."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["row", "attribute", "attacker_knows", "belief"])
-    writer.writerows([one.row, one.attribute, one.knows, f"{one.belief:.4f}"] for one in found)
+    writer.writerows([r.row, r.attribute, r.knows, f"{r.belief:.4f}"] for r in at_risk)
     return text.getvalue()

@@ -61,15 +61,14 @@ def read_source(
     Identifiers are coded to distinguish persons, and a column that is not published to order the
     rows of a person; they go no further. Where the job names persons, each has one row after it.
     """
-    names = job.with_role(Role.IDENTIFIER)
     households = job.with_role(Role.HOUSEHOLD)
-    names += households
+    names = [*job.with_role(Role.IDENTIFIER), *households]
     order = None if job.person is None else job.person.order
     if order is not None and job.attributes[order].role is Role.DROP:
         names.append(order)
     table = _read_columns(job, data, names, tell, constant=job.person is not None)
     columns = dict(table.columns)
-    known = {name for name, one in job.attributes.items() if one.role.published}
+    known = {name for name, a in job.attributes.items() if a.role.published}
     further = [name for name in columns if name not in known and name not in names]
     unpublished = {name: columns.pop(name) for name in (*names, *further)}
     table = replace(table, columns=columns, left_out=(*table.left_out, *unpublished))
@@ -81,7 +80,11 @@ def read_source(
     source = SourceRows(
         table, uses, household=unpublished[households[0]].codes if households else None
     )
-    people = None if ledger is None else _hash_people(job, unpublished, ledger)
+    people = None
+    if ledger is not None:
+        identifiers = [unpublished[name] for name in job.ledger_person]
+        require_identifiers({column.name: rows_without(column) for column in identifiers})
+        people = hashes_of(identifiers, ledger.key)
     if job.person is not None:
         persons = persons_of([unpublished[name] for name in job.person.column], table.rows)
         if job.person.rows != "one":
@@ -123,24 +126,17 @@ def shared_persons(job: Job, first: Any, second: Any) -> dict[tuple[str, ...], i
     """Count the persons, or the values of each identifier, that two tables of a job share."""
     identifiers = job.with_role(Role.IDENTIFIER)
     named = [job.person.column] if job.person else [(name,) for name in identifiers]
-    found = {}
+    shared = {}
     tables = [_read_columns(job, data, identifiers, ignore_progress) for data in (first, second)]
     for names in named:
         keys = [set(zip(*(_texts(table[name]) for name in names), strict=True)) for table in tables]
-        found[names] = sum(None not in key for key in keys[0] & keys[1])
-    return found
+        shared[names] = sum(None not in key for key in keys[0] & keys[1])
+    return shared
 
 
 def _texts(column: Column) -> list[str | None]:
     """The cell of each row."""
     return column.text.gather(pl.Series(column.codes)).to_list()
-
-
-def _hash_people(job: Job, columns: Mapping[str, Column], ledger: Ledger) -> PersonHashes:
-    """The keyed hash of every row's person."""
-    identifiers = [columns[name] for name in job.ledger_person]
-    require_identifiers({column.name: rows_without(column) for column in identifiers})
-    return hashes_of(identifiers, ledger.key)
 
 
 def rows_without(identifier: Column) -> int:
@@ -180,12 +176,6 @@ def _read_columns(
     With ``constant``, columns of what does not change in a person are coded too, whatever the job
     says of them.
     """
-    return join_columns(job, _read_as_is(job, data, identifiers, tell, constant))
-
-
-def _read_as_is(
-    job: Job, data: Any, identifiers: Sequence[str], tell: Tell, constant: bool
-) -> CodedTable:
     specs = specs_of_job(job)
     for name in identifiers:
         kind = specs[name].type if specs[name].role is Role.DROP else ValueType.TEXT
@@ -194,24 +184,26 @@ def _read_as_is(
         from discreet.io.formats.database_tables import opened_table
 
         source = job.source
-        with opened_table(str(source.url), job.folder, source.table, source.query) as found:
-            specs |= specs_of_others(job, found.names, constant=constant)
-            require_columns(found.names, specs, "the database's table")
-            return found.coded(specs, source.missing)
-    if data is None or isinstance(data, str | Path):
+        with opened_table(str(source.url), job.folder, source.table, source.query) as remote:
+            specs |= specs_of_others(job, remote.names, constant=constant)
+            require_columns(remote.names, specs, "the database's table")
+            table = remote.coded(specs, source.missing)
+    elif data is None or isinstance(data, str | Path):
         source = source_of(job, data)
         specs |= specs_of_others(job, column_names(source), constant=constant)
         require_columns(column_names(source), specs, str(source.path), source)
-        return read_table(source, specs, tell)
-    data = plain_frame(data)
-    specs |= specs_of_others(job, frame_columns(data), constant=constant)
-    require_columns(frame_columns(data), specs, "the table")
-    return code_frame(data, specs, job.source.missing if job.source else ())
+        table = read_table(source, specs, tell)
+    else:
+        data = plain_frame(data)
+        specs |= specs_of_others(job, frame_columns(data), constant=constant)
+        require_columns(frame_columns(data), specs, "the table")
+        table = code_frame(data, specs, job.source.missing if job.source else ())
+    return join_columns(job, table)
 
 
 def specs_of_job(job: Job) -> dict[str, ColumnSpec]:
     """Return the specification of each column of a job's table."""
-    made = None if job.person is None else job.person.count
+    counted = None if job.person is None else job.person.count
     decimal = "." if job.source is None else job.source.decimal
     specs = {
         name: ColumnSpec(
@@ -223,9 +215,9 @@ def specs_of_job(job: Job) -> dict[str, ColumnSpec]:
             decimal,
         )
         for name, attribute in job.attributes.items()
-        if name != made and attribute.columns is None
+        if name != counted and attribute.columns is None
     }
-    members = (name for one in job.attributes.values() for name in one.columns or ())
+    members = (name for attribute in job.attributes.values() for name in attribute.columns or ())
     return specs | {name: ColumnSpec(Role.INSENSITIVE, ValueType.TEXT) for name in members}
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -17,8 +18,8 @@ from discreet.io.writing import OutputFormat
 from discreet.job.model import Job
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.pipeline.engine import FormedTables, Reading
+from discreet.pipeline.read import SourceRows
 from discreet.pipeline.record import Draft
-from discreet.pipeline.run_state import timing
 from discreet.regular_files import path_of
 from discreet.releases.audit.audit import Audit
 from discreet.releases.explanation import explain, explain_privately
@@ -27,6 +28,7 @@ from discreet.releases.manifest import Manifest
 from discreet.result import Result
 from discreet.statements import Statement, speaking
 from discreet.table.coded_table import CodedTable
+from discreet.table.entropy import fixed_order
 
 if TYPE_CHECKING:
     from discreet.attacks.run import AttackReport
@@ -36,6 +38,30 @@ if TYPE_CHECKING:
     from discreet.report.risk_verdict import Review, RiskVerdict
 
 ATTACK_SECONDS = 60.0  # time limit of the attacks that the verdict rests on, unless one is given
+
+
+@contextmanager
+def timing(timings: dict[str, float], step: str) -> Iterator[None]:
+    """Keep the seconds that a step takes."""
+    started = time.perf_counter()
+    yield
+    timings[step] = round(time.perf_counter() - started, 3)
+
+
+def private_facts(source: SourceRows, tables: FormedTables, draft: Draft | None) -> dict[str, Any]:
+    """Return the publisher's private facts about a run."""
+    persons = source.persons if source.kept is None else source.kept
+    rare = tables.task.secrets.rare
+    facts = {
+        "insecure_fixed_order": True if fixed_order() else None,
+        **tables.private,
+        "method": tables.facts,
+        "persons": None if persons is None else asdict(persons.counts),
+        "rare": None if rare is None else rare.to_dict(),
+        "source_sha256": source.sha256,
+        "held_back": None if draft is None else draft.held_back,
+    }
+    return {name: fact for name, fact in facts.items() if fact is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +126,7 @@ class Release(Result):
         """Record a proof; it keeps its own copy of the manifest, to detect a change."""
         self.manifest = manifest
         self.proof = replace(proof, manifest=manifest.model_copy(deep=True))
-        found = [promise.model_dump(mode="json") for promise in proof.audit.promises]
-        self.private["promises"] = found
+        self.private["promises"] = [p.model_dump(mode="json") for p in proof.audit.promises]
         if proof.audit.series_warnings:
             self.private["series"] = list(proof.audit.series_warnings)
         persons = proof.audit.persons_singled_out
@@ -110,12 +135,10 @@ class Release(Result):
         if proof.utility is not None:
             self.private["utility"] = proof.utility
 
-    def timed(self, step: str) -> AbstractContextManager[None]:
-        """Keep how long a step takes."""
-        return timing(self.private["timings"], step)
-
     def __repr__(self) -> str:
-        tables = ", ".join(f"{name}: {one.rows} rows" for name, one in self.manifest.tables.items())
+        tables = ", ".join(
+            f"{name}: {entry.rows} rows" for name, entry in self.manifest.tables.items()
+        )
         suppressed = self.manifest.suppressed_rows
         return f"<Release by {self.manifest.method.name}; {tables}; {suppressed} rows suppressed>"
 

@@ -10,10 +10,14 @@ whose verdict is *Do not publish*, never appears.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+import numpy as np
 
 from discreet.io.atomic import release_place
 from discreet.io.signatures import SigningKey
@@ -42,9 +46,9 @@ from discreet.pipeline.record import (
     locked_ledger,
     require_ledger,
 )
-from discreet.pipeline.release import ATTACK_SECONDS, Proof, Release
-from discreet.pipeline.run_state import RunState
+from discreet.pipeline.release import ATTACK_SECONDS, Proof, Release, private_facts, timing
 from discreet.releases.manifest import Manifest
+from discreet.table.entropy import fixed_order
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
@@ -75,25 +79,27 @@ def make_release(
     engine = engine or OneMachine()
     engine.require_supported(job)
     require_ledger(job)
-    run = RunState.begin(seed)
-    with run.timed("prepare"):
+    seed, timings = secrets.randbits(64) if seed is None else seed, dict[str, float]()
+    rng = np.random.default_rng(seed)
+    with timing(timings, "prepare"):
         source = engine.read(job, data, ledger, progress)  # codes (rows,) and a dictionary a column
-        task = prepare_task(job, source, rng=run.rng, progress=progress, ledger=ledger)
-        require_publishable(job, task)
-        task = run.with_orders(task)  # the source, hierarchies, requirements, history
-    with run.timed("method"), advising_to_spare(job):
-        outcome = engine.run(job, task, source, run.seed)  # the class or group of each row
+        task = prepare_task(job, source, rng=rng, progress=progress, ledger=ledger)
+        require_publishable(job, task)  # the source, hierarchies, requirements, history
+        task = replace(task, orders=rng) if fixed_order() else task
+    with timing(timings, "method"), advising_to_spare(job):
+        outcome = engine.run(job, task, source, seed)  # the class or group of each row
         tables = engine.form(job, task, source, outcome)  # cells (classes,) or values (rows,)
     draft = engine.draft(job, ledger, tables, outcome)  # people and groups, for the ledger
-    private = run.private(engine, source, tables, draft)
     manifest = draft_manifest(job, tables)
     manifest.recorded = None if draft is None else True
-    stricter = protected_alike(job, manifest)
-    private |= {"stricter": stricter} if stricter else {}
-    notices = reading_notices(job, data, source.table)
-    private |= {"notices": notices} if notices else {}
-    spellings = list(spelling_warnings(task.table))
-    private |= {"spellings": spellings} if spellings else {}
+    private = {"seed": seed, "engine": engine.name, "timings": timings}
+    private |= private_facts(source, tables, draft)
+    told = {
+        "stricter": protected_alike(job, manifest),
+        "notices": reading_notices(job, data, source.table),
+        "spellings": list(spelling_warnings(task.table)),
+    }
+    private |= {key: sentences for key, sentences in told.items() if sentences}
     return Release(manifest, tables, job, private, draft)
 
 
@@ -138,7 +144,10 @@ def save_release(
     reason = require_reason(accept_risk)
     key = sign if sign is None or isinstance(sign, SigningKey) else SigningKey.load(sign)
     tables, manifest = release.formed, release.manifest.model_copy(deep=True)
-    with locked_ledger(release.draft, ledger, path) as ledger, release.timed("save"):
+    with (
+        locked_ledger(release.draft, ledger, path) as ledger,
+        timing(release.private["timings"], "save"),
+    ):
 
         @contextmanager
         def taking_place(partial: Path) -> Iterator[None]:  # put in place, and record
@@ -180,18 +189,13 @@ def _prove(
     """Prove the tables that were read, and write the findings into the manifest."""
     progress("audit", 0.0)
     audit = audit_reading(release, manifest, reading, ledger)  # verdicts, all hold
-    utility = _measure(release.job, manifest, reading, progress) if measured else None
+    utility: dict[str, Any] | None = {} if measured else None
+    if measured and release.job.measure.figures:
+        progress("measures", 0.0)
+        utility = reading.measure(manifest, release.job.measure)  # figures by name
     attacks = verify_attacks(release.job, reading, release.formed, manifest, progress)
     judged = ledger is not None or release.draft is None
     return Proof(reading, manifest, audit, utility, attacks, judged)
-
-
-def _measure(job: Job, manifest: Manifest, reading: Reading, progress: Progress) -> dict[str, Any]:
-    """The figures that the job chooses, by name."""
-    if not job.measure.figures:
-        return {}
-    progress("measures", 0.0)
-    return reading.measure(manifest, job.measure)
 
 
 def publish_folder(

@@ -338,16 +338,6 @@ class SampledRows:
 
 
 @dataclass(frozen=True)
-class ColumnChange:
-    """One published column: different values before and after."""
-
-    name: str
-    role: str
-    before: int
-    after: int
-
-
-@dataclass(frozen=True)
 class Review:
     """Attacks, errors and samples of a release."""
 
@@ -355,5 +345,6 @@ class Review:
     not_attacked: str = ""  # why no attacker was tried
     errors: AnalystErrors | None = None
     samples: Sequence[SampledRows] = ()
-    columns: Sequence[ColumnChange] = ()
+    # By published column: name, role, different values before and after.
+    columns: Sequence[tuple[str, str, int, int]] = ()
     facts: dict[str, str] = field(default_factory=dict)  # provenance

@@ -66,7 +66,7 @@ from discreet.pipeline.engine import AddedEngine, FormedTables
 from discreet.pipeline.manifest_draft import require_members
 from discreet.pipeline.read import SourceRows
 from discreet.pipeline.record import Draft, draft_of_groups
-from discreet.pipeline.run_state import timing
+from discreet.pipeline.release import timing
 from discreet.releases.manifest import TableEntry
 from discreet.table.coded_table import Column
 from discreet.table.column_spec import ColumnSpec

@@ -39,7 +39,7 @@ from discreet.methods.base import Progress, Task
 from discreet.pipeline.engine import FormedTables, Reading
 from discreet.pipeline.prepare import prepare
 from discreet.pipeline.read import source_of
-from discreet.pipeline.run_state import timing
+from discreet.pipeline.release import timing
 from discreet.releases.audit.audit import Audit, read_tables
 from discreet.releases.audit.files import hash_of_table
 from discreet.releases.audit.shards import join_shards

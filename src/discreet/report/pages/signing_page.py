@@ -266,12 +266,9 @@ def _details(
 
 def _columns(review: Review) -> Markup:
     rows = [
-        (
-            exact(column.name), Statement(f"role.{column.role}"),
-            f"{column.before:,}", f"{column.after:,}",
-        )
-        for column in review.columns
-    ]  # fmt: skip
+        (exact(name), Statement(f"role.{role}"), f"{before:,}", f"{after:,}")
+        for name, role, before, after in review.columns
+    ]
     if not rows:
         return Markup("")
     return table(labels("column", "role", "values-before", "values-after"), rows, (2, 3))

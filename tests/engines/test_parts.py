@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from tests.engines.conftest import EXACT_METHODS, job_text, write_people
 
-from discreet.addons.spark.numbering import permuted
 from discreet.addons.spark.parts import CODED, fingerprint, in_codes, row_hashes
+from discreet.addons.spark.recording import permuted
 from discreet.job.model import Job
 from discreet.methods.base import Task
 from discreet.methods.mondrian.cuts_from_sample import top_cuts

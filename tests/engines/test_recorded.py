@@ -11,8 +11,7 @@ import pytest
 from tests.saving import UNATTACKED
 
 import discreet as dc
-from discreet.addons.spark.numbering import Numbering
-from discreet.addons.spark.recording import recorded_groups, stage_record
+from discreet.addons.spark.recording import Numbering, recorded_groups, stage_record
 from discreet.errors import AuditError, InputError, ReleaseError
 from discreet.io.frames import code_frame
 from discreet.job.model import Job

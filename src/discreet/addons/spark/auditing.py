@@ -1,10 +1,14 @@
-"""The audit by counts: every file of a release is read again, and its classes are judged."""
+"""The audit by counts: every file of a release is read again, and its classes are judged.
+
+Equal rows are counted first. A shard has whole classes or groups (``Kind.class_columns``)
+and the tables that every shard needs; audit and measures judge it as they judge a whole release.
+"""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 
@@ -15,14 +19,6 @@ from pyspark.sql import SparkSession
 from discreet.addons.spark.exchange import Exchanged, exchange, received
 from discreet.addons.spark.parts import PartResult, fingerprint, in_codes, row_hashes
 from discreet.addons.spark.session import on_workers
-from discreet.addons.spark.shards import (
-    WEIGHT,
-    ShardResult,
-    Totals,
-    coded_shard,
-    counted_columns,
-    judge_and_sum,
-)
 from discreet.addons.spark.writing import WrittenFile, read_header
 from discreet.errors import InputError
 from discreet.io.frames import code_frame
@@ -30,7 +26,8 @@ from discreet.io.source import Source
 from discreet.io.tables import read_table
 from discreet.methods.base import Task
 from discreet.releases.audit.audit import specs_of
-from discreet.releases.kinds.base import class_columns, tables_of_rows
+from discreet.releases.audit.shards import ShardFindings, bare, judge_shard
+from discreet.releases.kinds.base import absent_tables, class_columns, tables_of_rows
 from discreet.releases.manifest import Manifest, SinglingOut
 from discreet.releases.registry import kind_of
 from discreet.releases.singling_out import (
@@ -46,7 +43,8 @@ from discreet.releases.singling_out import (
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable
 from discreet.table.published import GROUP
-from discreet.table.roles import Unit
+from discreet.table.roles import Role, Unit
+from discreet.utility.cell_sums import CellSums
 
 READ_AT_ONCE = 1 << 24
 LOOKED_AT = 1 << 16  # first places of each table whose orders are compared (audit/row_order.py)
@@ -386,3 +384,52 @@ def _whole_table(
             f"on every worker, above {limit:,}. Make sensitive attributes coarser, or use anatomy."
         )
     return coded_shard(frame.sort(pl.all()), manifest, name, totals)
+
+
+WEIGHT = "\0rows"  # a name that no column of a file has
+Totals = Mapping[str, Mapping[str | None, int]]  # by sensitive column: how often each value occurs
+
+
+@dataclass(frozen=True, eq=False)
+class ShardResult:
+    """The findings of one shard, and sums over its cells, by table, or under "" for the release."""
+
+    findings: ShardFindings
+    sums: Mapping[str, CellSums]
+
+
+def counted_columns(manifest: Manifest, table: str) -> list[str]:
+    """The columns that an audit reads: all but the insensitive ones."""
+    return [n for n, r in manifest.tables[table].columns.items() if r is not Role.INSENSITIVE]
+
+
+def coded_shard(frame: pl.DataFrame, manifest: Manifest, table: str, totals: Totals) -> CodedTable:
+    """Distinct rows of a table, as text, with their numbers, as a coded table."""
+    weights = frame[WEIGHT].to_numpy().astype(np.int64)
+    specs = specs_of(manifest, table)
+    coded = code_frame(
+        frame.drop(WEIGHT), {name: specs[name] for name in frame.columns if name != WEIGHT}
+    ).counted(weights)
+    columns = dict(coded.columns)
+    for column in coded.sensitive:
+        whole = column.with_domain(list(totals[column.name]))
+        count = [totals[column.name].get(value, 0) for value in whole.text.to_list()]
+        columns[column.name] = replace(whole, total=np.array(count, np.int64))
+    return replace(coded, columns=columns)
+
+
+def judge_and_sum(tables: Mapping[str, CodedTable], manifest: Manifest, task: Task) -> ShardResult:
+    """Judge every guarantee on the classes of a shard, and sum up its measures."""
+    findings = bare(judge_shard(tables, manifest, task, {}))
+    kind = kind_of(manifest.kind)
+    whole = not absent_tables(kind, tables, manifest)
+    return ShardResult(findings, kind.sums(tables, task, manifest) if whole else {})
+
+
+def joined_sums(results: Sequence[ShardResult]) -> dict[str, CellSums]:
+    """The sums over all shards, by table."""
+    joined: dict[str, CellSums] = {}
+    for result in results:
+        for name, sums in result.sums.items():
+            joined[name] = joined.get(name, CellSums()) + sums
+    return joined

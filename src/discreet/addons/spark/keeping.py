@@ -8,7 +8,7 @@ shown by their fingerprints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession, functions
 
+from discreet.addons.spark.auditing import WEIGHT, Totals, coded_shard
 from discreet.addons.spark.collapsing import Specs, coded_persons, joined_counts, together
 from discreet.addons.spark.encoded import ROW, ROWS_OF_SPLIT, Columns, Ingested, ingest
 from discreet.addons.spark.parts import PERSON_NUMBER, SOURCE, PartResult
-from discreet.addons.spark.placing import Assign
 from discreet.addons.spark.session import each
-from discreet.addons.spark.shards import WEIGHT, Totals, coded_shard
 from discreet.errors import InputError
 from discreet.job.model import Job
 from discreet.job.person_agreement import Agreement, require_agreement
@@ -46,6 +46,7 @@ from discreet.typing import Codes, Ints
 
 METHODS = ("mondrian", "msa-diversity")
 OF_PARTITION = 2**32  # numbers of persons of one partition
+Assign = Callable[[Mapping[str, Any]], NDArray[np.integer]]  # from columns to the parts of rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,10 @@
 Each part stages its rows with the number of their group and the codes of their sensitive values;
 groups get the numbers of the release. Classes of a generalized release have no published number:
 parts that publish the same cells publish one class.
+
+Random numbers for groups that no machine holds together are a keyed permutation of 0 … size − 1: a
+Feistel network on the least even number of bits that holds them, applied again to a number that
+falls outside. Every worker with the key computes the same number for a group independently.
 """
 
 from __future__ import annotations
@@ -13,14 +17,14 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from discreet.addons.spark.numbering import Numbering
 from discreet.methods.base import Generalized, Outcome, Task
 from discreet.pipeline.record import published_groups
 from discreet.table.coded_table import Column
 from discreet.table.kernels.lists import distinct_values
 from discreet.table.published import PublishedTable
-from discreet.typing import Codes, Ints
+from discreet.typing import Codes, Ints, Words
 
 PLACE, OWN_GROUP = "row", "group"  # columns of a staged record beside the sensitive ones, s0, s1, …
 
@@ -112,3 +116,55 @@ def _numbers_of_classes(records: Sequence[StagedRecord]) -> dict[int, Ints]:
         numbers[classes[OWN_GROUP].to_numpy()] = classes["number"].to_numpy()
         numbers_by_record[int(str(place))] = numbers
     return numbers_by_record
+
+
+ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """The numbers of the parts' groups in the release."""
+
+    first: Mapping[int, int]  # by part: how many groups the parts before it have
+    groups: int
+    key: int
+
+    @staticmethod
+    def of(groups_of_part: Mapping[int, int], key: int) -> Numbering:
+        """The numbering of all groups that parts have."""
+        first, groups = {}, 0
+        for part, part_groups in sorted(groups_of_part.items()):
+            first[part] = groups
+            groups += part_groups
+        return Numbering(first, groups, key)
+
+    def number(self, part: int, group: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers, from 1 on, of groups that a part numbers from 0 on."""
+        return permuted(self.first[part] + group, self.groups, self.key) + 1
+
+
+def permuted(numbers: NDArray[np.int64], size: int, key: int) -> NDArray[np.int64]:
+    """The place of each number in a random order of 0 … size − 1."""
+    half = max((max(size - 1, 1).bit_length() + 1) // 2, 1)
+    keys = np.random.default_rng(key).integers(0, 2**64, ROUNDS, np.uint64)
+    result = numbers.astype(np.uint64)
+    outside = np.arange(len(result))
+    while len(outside):
+        result[outside] = _network(result[outside], np.uint64(half), keys)
+        outside = outside[result[outside] >= np.uint64(size)]
+    return result.astype(np.int64)
+
+
+def _network(words: Words, half: np.uint64, keys: Words) -> Words:
+    mask = (np.uint64(1) << half) - np.uint64(1)
+    left, right = words >> half, words & mask
+    for key in keys:
+        left, right = right, left ^ (_mixed(right ^ key) & mask)
+    return (left << half) | right
+
+
+def _mixed(words: Words) -> Words:
+    """Mix each word so that every bit depends on all its bits (the finalizer of SplitMix64)."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

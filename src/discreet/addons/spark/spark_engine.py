@@ -33,7 +33,6 @@ from discreet.addons.spark.encoded import (
     plain_names,
 )
 from discreet.addons.spark.keeping import numbered_persons, require_keepable
-from discreet.addons.spark.numbering import Numbering
 from discreet.addons.spark.parts import PartPlan, PartResult, coded_columns, without_bits
 from discreet.addons.spark.reading import (
     as_frame,
@@ -45,7 +44,7 @@ from discreet.addons.spark.reading import (
     unchanged_of,
     uses_of,
 )
-from discreet.addons.spark.recording import recorded_groups
+from discreet.addons.spark.recording import Numbering, recorded_groups
 from discreet.addons.spark.session import (
     COLLECTED,
     ROWS_OF_PART,

@@ -17,6 +17,8 @@ from pyspark.sql import DataFrame
 
 from discreet.addons.spark.auditing import (
     FileReading,
+    ShardResult,
+    joined_sums,
     judge_files,
     order_problems,
     read_files,
@@ -26,11 +28,10 @@ from discreet.addons.spark.auditing import (
     unread_bytes,
 )
 from discreet.addons.spark.keeping import PersonsElsewhere, judge_kept
-from discreet.addons.spark.numbering import Numbering
 from discreet.addons.spark.parts import SOURCE, PartResult
 from discreet.addons.spark.reading import as_frame, read
+from discreet.addons.spark.recording import Numbering
 from discreet.addons.spark.session import COLLECTED, ROWS_OF_PART, reporting, setting
-from discreet.addons.spark.shards import ShardResult, joined_sums
 from discreet.addons.spark.writing import WrittenFile, put_together, write_tables
 from discreet.io.databases import writing_tables
 from discreet.io.writing import OutputFormat

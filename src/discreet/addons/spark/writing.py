@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from discreet.addons.spark.exchange import Exchanged, exchange, joined, received
-from discreet.addons.spark.numbering import Numbering
 from discreet.addons.spark.parts import ORDER, PART, SOURCE, PartResult, StagedTable
+from discreet.addons.spark.recording import Numbering
 from discreet.addons.spark.session import on_workers
 from discreet.io.frames import factorize
 from discreet.io.writing import OutputFormat, write_table

@@ -31,7 +31,7 @@ from discreet.table.kernels.listening import NoCompilerWarning
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
-# Processor seconds; docs/how-it-works.md says how they were measured.
+# Processor seconds; `python -m benchmarks --only first-release` measures them.
 PER_BYTE = 0.7e-3  # compiling a kernel, for each byte of its code and of the kernels it calls
 LOADED_FROM = 0.02  # interpreting one kernel whose compiled code is in the cache
 NUMBA_FROM = 0.2  # interpreting all kernels, half the cost of importing Numba: more will follow

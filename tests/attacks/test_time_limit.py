@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.attacks import class_attacks
 from discreet.attacks.base import Attack, Finding, Scene
-from discreet.attacks.non_membership import _greedy, _two_facts
+from discreet.attacks.non_membership import _greedy_facts
 from discreet.attacks.registry import all_attacks
 from discreet.attacks.run import run_attacks
 
@@ -114,18 +114,35 @@ def test_a_group_that_excludes_a_value_is_a_finding(release):
 
 @settings(max_examples=25, deadline=None)
 @given(st.data())
-def test_two_facts_of_many_values_are_the_greedy_choice(data):
-    attributes = data.draw(st.integers(1, 3))
-    offsets = np.arange(attributes) * 4
+def test_facts_about_many_values_are_the_greedy_choice(data):
+    attributes, bits = data.draw(st.integers(1, 3)), data.draw(st.integers(2, 4))
     cell = st.integers(0, 3)
     rows = data.draw(st.lists(st.tuples(*[cell] * attributes), min_size=2, max_size=9, unique=True))
-    codes = np.array(sorted(rows), np.int64).reshape(len(rows), attributes) + offsets
+    codes = np.array(sorted(rows), np.int64).reshape(len(rows), attributes)
+    codes += np.arange(attributes) * 4
     mass = np.array(data.draw(st.lists(st.integers(1, 4), min_size=len(rows), max_size=len(rows))))
     belief, values = np.zeros(len(rows)), 4 * attributes
-    every = np.arange(values, dtype=np.int64)
-    _two_facts(
-        codes, mass.astype(float), codes, every, values, float(mass.sum()), belief,
-        np.zeros(1, np.uint8),
+    start = np.arange(len(rows) + 1) * attributes
+    _greedy_facts(
+        start, codes.ravel(), mass.astype(float), values, bits, codes[:, 0].copy(), start[:-1],
+        start[1:], codes.ravel(), np.arange(values), belief, np.zeros(1, np.uint8),
     )  # fmt: skip
-    expected = [_greedy(codes, mass.astype(float), own, values, 2) for own in codes]
-    assert belief == pytest.approx(expected)
+    held = [(set(own), count) for own, count in zip(codes.tolist(), mass.tolist(), strict=True)]
+    assert belief == pytest.approx([greedy_belief(held, own, bits) for own in codes.tolist()])
+
+
+def greedy_belief(held: list[tuple[set[int], int]], own: list[int], bits: int) -> float:
+    """The greatest share of the first value, barring one value after the other."""
+
+    def share(left: list[tuple[set[int], int]]) -> float:
+        return sum(n for row, n in left if own[0] in row) / sum(n for _, n in left)
+
+    best = share(held)
+    for _ in range(bits):
+        others = sorted({value for row, _ in held for value in row} - set(own))
+        rest = [[(row, n) for row, n in held if value not in row] for value in others]
+        if not any(rest):
+            break
+        held = max(filter(None, rest), key=share)
+        best = max(best, share(held))
+    return best

@@ -19,11 +19,7 @@ from discreet.attacks.background_join import joined_values
 from discreet.attacks.beliefs import AT_ALL, GIVEN_ROW, PersonView
 from discreet.attacks.class_attacks import dealt_values
 from discreet.attacks.intersection import candidates
-from discreet.attacks.non_membership import (
-    Touched,
-    beliefs_after_facts,
-    beliefs_without_release,
-)
+from discreet.attacks.non_membership import beliefs_after_facts
 from discreet.io.frames import code_series
 from discreet.requirements.base import Domain
 from discreet.table.classes import Classes
@@ -136,50 +132,33 @@ def belief_after(group: list[set[str]], value: str, facts: tuple[str, ...]) -> f
 
 
 @settings(deadline=None, max_examples=100)
-@given(ROWS, st.integers(1, 3))
-def test_facts_leave_the_members_that_a_search_of_all_facts_leaves(rows: Rows, bits: int):
-    view = view_of(rows)
-    touched = Touched.of(view)
-    belief, exact = beliefs_after_facts(touched, bits, np.zeros(1, np.uint8))
-    names = [str(v) for column in view.sensitive.values() for v in column.text.to_list()]
-    found = {
-        (
-            int(touched.group_of_member[member]),
-            int(touched.person_of_member[member]),
-            names[value],
-        ): one
-        for member, value, one in zip(touched.member, touched.value, belief, strict=True)
-    }
-    expected = {}
-    for number, members in members_of(rows).items():
-        group = {person: {v for row in own for v in row} for person, own in members.items()}
-        for person, own in group.items():
-            true = [name for name in names if name not in own]
-            choices = [c for n in range(bits + 1) for c in itertools.combinations(true, n)]
-            for value in own:
-                expected[number, person, value] = max(
-                    belief_after(list(group.values()), value, facts) for facts in choices
-                )
+@given(ROWS, st.integers(1, 3), st.booleans())
+def test_facts_leave_the_members_that_a_search_of_all_facts_leaves(
+    rows: Rows, bits: int, released: bool
+):
+    """Without the release, all persons are one group."""
+    rows = rows if released else [(person, 0, s, t) for person, _, s, t in rows]
+    view = view_of(rows) if released else view_of(rows).whole
+    by_attribute, exact = beliefs_after_facts(view, bits)
+    names = {v for column in view.sensitive.values() for v in column.text.to_list()}
     assert exact == (bits < 3)
-    if exact:
-        assert found == pytest.approx(expected)
-    assert all(found[line] <= expected[line] + 1e-6 for line in expected)
-
-
-@settings(deadline=None, max_examples=60)
-@given(ROWS)
-def test_without_the_release_one_fact_leaves_persons_of_the_whole_table(rows: Rows):
-    view = view_of(rows)
-    whole = Touched.of(view.whole)
-    names = [str(v) for column in view.sensitive.values() for v in column.text.to_list()]
-    persons: dict[int, set[str]] = defaultdict(set)
-    for row in rows:
-        persons[row[0]].update(row[2:])
-    for name, belief in zip(names, beliefs_without_release(whole, 1), strict=True):
-        possible = [(), *((other,) for other in names if other != name)]
-        left = [f for f in possible if any(not own.intersection(f) for own in persons.values())]
-        expected = max(belief_after(list(persons.values()), name, facts) for facts in left)
-        assert belief == pytest.approx(expected)
+    for number, (attribute, values) in enumerate(by_attribute.items()):
+        texts = view.sensitive[attribute].text.to_list()
+        expected = []
+        for members in members_of(rows).values():
+            group = {person: {v for row in own for v in row} for person, own in members.items()}
+            for person, own in sorted(group.items()):
+                true = sorted(names - own)
+                choices = [c for n in range(bits + 1) for c in itertools.combinations(true, n)]
+                for value in sorted({row[number] for row in members[person]}, key=texts.index):
+                    belief = max(belief_after(list(group.values()), value, f) for f in choices)
+                    expected.append((person, texts.index(value), belief))
+        lines = list(zip(values.person, values.value, values.belief, strict=True))
+        assert sorted(line[:2] for line in lines) == sorted(line[:2] for line in expected)
+        if exact:
+            assert np.array(sorted(lines)) == pytest.approx(np.array(sorted(expected)))
+        limit = [belief for *_, belief in sorted(expected)]
+        assert (np.array([b for *_, b in sorted(lines)]) <= np.array(limit) + 1e-6).all()
 
 
 def job(*requirements: dict[str, Any], method: Any = "mondrian", **more: Any) -> dc.Job:

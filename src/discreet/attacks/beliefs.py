@@ -352,10 +352,11 @@ class PersonView:
     @cached_property
     def members(self) -> tuple[Ints, Ints]:
         """The group and the person of each member of a group."""
-        return np.divmod(distinct_values(self._pairs), max(self.persons.count, 1))
+        return np.divmod(distinct_values(self.member_of_row), max(self.persons.count, 1))
 
     @property
-    def _pairs(self) -> Ints:
+    def member_of_row(self) -> Ints:
+        """(rows,) The group and the person of each row, as one number."""
         return self.classes.class_of_row.astype(np.int64) * self.persons.count + self.persons.number
 
     @cached_property
@@ -375,7 +376,7 @@ class PersonView:
         found = counts.values[column.name]
         group = np.repeat(np.arange(self.classes.count), np.diff(found.start))
         key = group * column.cardinality + found.value  # ascending
-        touch = distinct_values(self._pairs * column.cardinality + column.codes)
+        touch = distinct_values(self.member_of_row * column.cardinality + column.codes)
         member, value = np.divmod(touch, max(column.cardinality, 1))
         own, person = np.divmod(member, max(self.persons.count, 1))
         entry = np.searchsorted(key, own * column.cardinality + value)

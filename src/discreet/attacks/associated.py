@@ -18,7 +18,6 @@ from itertools import combinations, product
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import Attack, Criterion, Finding, Scene, summarize
@@ -29,19 +28,21 @@ from discreet.releases.kinds.base import Kind
 from discreet.releases.worlds.placement import EXACT
 from discreet.statements import Statement
 from discreet.table.code_maps import recoded
-from discreet.typing import Codes, Floats
+from discreet.typing import Codes, Floats, Ints
 
 PEOPLE = 40  # of a component that is counted
 STATES = 5000  # of any step of a component
 MOVES = 5_000_000  # of all components of a release together
 
-State = tuple[int, ...]  # rows left, by class and value
-Option = tuple[int, int, float]  # the places of two values in a state, and what the pair weighs
+State = tuple[int, ...]  # rows left, by place
+Option = tuple[tuple[int, ...], float]  # the places of rows that a person may take, and its weight
 
 
 @dataclass(eq=False)
-class _Budget:
-    moves: int
+class Budget:
+    """The moves that are left to count worlds."""
+
+    moves: int = MOVES
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +65,9 @@ class _Side:
     def entries(self, group: int) -> list[tuple[int, int]]:
         """The values of a class, each with its count."""
         counts = self.reading.counts.values[self.name]
-        own = slice(counts.start[group], counts.start[group + 1])
-        return list(zip(counts.value[own].tolist(), counts.count[own].tolist(), strict=True))
+        entries = slice(counts.start[group], counts.start[group + 1])
+        values, count = counts.value[entries].tolist(), counts.count[entries].tolist()
+        return list(zip(values, count, strict=True))
 
 
 class Associated(Attack):
@@ -92,14 +94,20 @@ class Associated(Attack):
         return super().inapplicable(scene)
 
     def run(self, scene: Scene) -> Iterator[Finding]:
-        budget = _Budget(MOVES)
-        sides = [[_side(scene, reading, name) for name in reading.sensitive]
-                 for reading in scene.readings]  # fmt: skip
-        for one, other in combinations(sides, 2):
-            if one and other:
-                people = _small_components(one[0].reading, other[0].reading)
-                for a, b in product(one, other):
-                    yield from self._pair(scene, a, b, people, budget)
+        budget = Budget()
+        original = scene.task.table
+        sides = [
+            [
+                _Side(reading, name, recoded(c, original[name]))
+                for name, c in reading.sensitive.items()
+            ]
+            for reading in scene.readings
+        ]
+        for left, right in combinations(sides, 2):
+            if left and right:
+                people = _small_components(left[0].reading, right[0].reading)
+                for pair in product(left, right):
+                    yield from self._pair(scene, *pair, people, budget)
 
     def expected(self, scene: Scene) -> int:
         counts = [len(reading.sensitive) for reading in scene.readings]
@@ -108,58 +116,46 @@ class Associated(Attack):
     def _pair(
         self,
         scene: Scene,
-        one: _Side,
-        other: _Side,
-        people: Sequence[NDArray[np.int64]],
-        budget: _Budget,
-    ) -> list[Finding]:
-        """Return what is believed of each of two attributes by way of the other."""
-        lift = _lift(one, other)
-        members: list[NDArray[np.int64]] = []
-        beliefs: list[tuple[Floats, Floats]] = []
+        left: _Side,
+        right: _Side,
+        people: Sequence[Ints],  # of each component
+        budget: Budget,
+    ) -> Iterator[Finding]:
+        """Yield what is believed of each of two attributes by way of the other."""
+        lift = _lift(left, right)
+        counted: list[tuple[Ints, Floats, Floats]] = []  # people, and their beliefs by side
         for component in people:
+            beliefs = _beliefs((left, right), component, lift, budget)
             if budget.moves < 0:
                 break
-            found = _beliefs(one, other, component, lift, budget)
-            if found is not None:
-                members.append(component)
-                beliefs.append(found)
-        assessed = np.concatenate([np.zeros(0, np.int64), *members])
-        left_out = len(one.truth) - len(assessed)
-        if not len(assessed):
-            pair = f"'{one.name}' and '{other.name}'"
+            if beliefs is not None:
+                counted.append((component, *beliefs))
+        if not counted:
+            pair = f"'{left.name}' and '{right.name}'"
             self.omit(scene, pair, Statement("omitted.too-many-worlds"))
-            return []
-        findings = []
-        for number, (side, by) in enumerate(((one, other), (other, one))):
+            return
+        assessed, *by_side = (np.concatenate(parts) for parts in zip(*counted, strict=True))
+        left_out = len(left.truth) - len(assessed)
+        method = Statement("figures.exact-for-some", rows=left_out) if left_out else EXACT
+        for side, by, beliefs in zip((left, right), (right, left), by_side, strict=True):
             chosen = scene.discloses(side.name, side.truth[assessed])
-            belief = np.concatenate([np.zeros(0), *(found[number] for found in beliefs)])[chosen]
-            how: str = EXACT
-            if left_out:
-                how = Statement("figures.exact-for-some", rows=left_out)
-            findings.append(
-                summarize(
-                    self, side.name, side.reading.name, belief, np.ones(len(belief), np.int64),
-                    side.share[side.truth[assessed[chosen]]], scene.threshold, method=how,
-                    knowledge=Statement(
-                        "knows.joint-frequencies-of", first=IN_TABLE, attribute=side.name,
-                        other=by.name,
-                    ),
-                    details={"associated_with": by.name, "not_assessed": left_out},
-                )
+            belief = beliefs[chosen]
+            yield summarize(
+                self, side.name, side.reading.name, belief, np.ones(len(belief), np.int64),
+                side.share[side.truth[assessed[chosen]]], scene.threshold, method=method,
+                knowledge=Statement(
+                    "knows.joint-frequencies-of", first=IN_TABLE, attribute=side.name,
+                    other=by.name,
+                ),
+                details={"associated_with": by.name, "not_assessed": left_out},
             )  # fmt: skip
-        return findings
 
 
-def _side(scene: Scene, reading: AdversaryView, name: str) -> _Side:
-    return _Side(reading, name, recoded(reading.sensitive[name], scene.task.table[name]))
-
-
-def _small_components(one: AdversaryView, other: AdversaryView) -> list[NDArray[np.int64]]:
+def _small_components(left: AdversaryView, right: AdversaryView) -> list[Ints]:
     """The people of each component that is small and of whose classes every member is known."""
-    group_of = np.stack([one.group_of_person, other.group_of_person]).astype(np.int64)
-    group_of[1, group_of[1] >= 0] += one.groups
-    size = np.concatenate([one.size, other.size])
+    group_of = np.stack([left.group_of_person, right.group_of_person]).astype(np.int64)
+    group_of[1, group_of[1] >= 0] += left.groups
+    size = np.concatenate([left.size, right.size])
     component = components(group_of, len(size))
     known = (group_of >= 0).all(axis=0)
     held = np.bincount(group_of[:, known].ravel(), minlength=len(size))
@@ -173,91 +169,94 @@ def _small_components(one: AdversaryView, other: AdversaryView) -> list[NDArray[
     return np.split(chosen, np.flatnonzero(np.diff(component[chosen])) + 1) if len(chosen) else []
 
 
-def _lift(one: _Side, other: _Side) -> Floats:
+def _lift(left: _Side, right: _Side) -> Floats:
     """(values, values) p(a, b)/(p(a)·p(b)) in the source."""
-    joint = np.zeros((one.values + 1, other.values + 1))
-    np.add.at(joint, (one.truth, other.truth), 1 / max(len(one.truth), 1))
-    independent = np.outer(one.share, other.share)
+    joint = np.zeros((left.values + 1, right.values + 1))
+    np.add.at(joint, (left.truth, right.truth), 1 / max(len(left.truth), 1))
+    independent = np.outer(left.share, right.share)
     return np.divide(joint, independent, out=np.zeros_like(joint), where=independent > 0)
 
 
 def _beliefs(
-    one: _Side, other: _Side, people: NDArray[np.int64], lift: Floats, budget: _Budget
+    sides: tuple[_Side, _Side], people: Ints, lift: Floats, budget: Budget
 ) -> tuple[Floats, Floats] | None:
     """The belief in the truth of every person in a component, for both attributes."""
-    place: dict[tuple[int, int, int], int] = {}  # of a side, class and value in the state
+    # A place for each side, class and value.
+    place: dict[tuple[int, int, int], int] = {}
     full: list[int] = []
-    for number, side in enumerate((one, other)):
-        for group in np.unique(side.reading.group_of_person[people]):
-            for value, count in side.entries(int(group)):
-                place[number, int(group), value] = len(full)
+    for number, side in enumerate(sides):
+        for group in np.unique(side.reading.group_of_person[people]).tolist():
+            for value, count in side.entries(group):
+                place[number, group, value] = len(full)
                 full.append(count)
-    options: list[list[Option]] = []
-    for person in people:
-        groups = [int(side.reading.group_of_person[person]) for side in (one, other)]
-        options.append(
-            [
-                (place[0, groups[0], a], place[1, groups[1], b], float(lift[a, b]))
-                for a, _ in one.entries(groups[0])
-                for b, _ in other.entries(groups[1])
-                if lift[a, b] > 0
-            ]
-        )
+    # Every person takes a row of each table.
+    groups = [side.reading.group_of_person[people].tolist() for side in sides]
+    options = [
+        [
+            ((place[0, first, a], place[1, second, b]), float(lift[a, b]))
+            for a, _ in sides[0].entries(first)
+            for b, _ in sides[1].entries(second)
+            if lift[a, b] > 0
+        ]
+        for first, second in zip(*groups, strict=True)
+    ]
     chances = weigh_worlds(tuple(full), options, budget)
     if chances is None:
         return None
-    found = []
-    for number, side in enumerate((one, other)):
-        at = [
-            place.get(
-                (number, int(side.reading.group_of_person[person]), int(side.truth[person])), -1
-            )
-            for person in people
-        ]
-        found.append(np.array([chance.get(i, 0.0) for chance, i in zip(chances, at, strict=True)]))
-    return found[0], found[1]
+    first, second = (
+        np.array(
+            [
+                chance.get(place.get((number, group, value), -1), 0.0)
+                for chance, group, value in zip(
+                    chances, groups[number], side.truth[people].tolist(), strict=True
+                )
+            ]
+        )
+        for number, side in enumerate(sides)
+    )
+    return first, second
 
 
 def weigh_worlds(
-    full: State, options: Sequence[Sequence[Option]], budget: _Budget
+    full: State, options: Sequence[Sequence[Option]], budget: Budget
 ) -> list[dict[int, float]] | None:
     """For every person the chance of each place; None where that is too much, or has no world."""
+    # Forward: the weight of all ways to each state, person by person.
     layers: list[dict[State, float]] = [{full: 1.0}]
-    for own in options:
+    for choices in options:
         following: dict[State, float] = defaultdict(float)
         for state, mass in layers[-1].items():
-            budget.moves -= len(own)
-            for first, second, weight in own:
-                if state[first] and state[second]:
-                    following[_without(state, first, second)] += mass * weight
+            budget.moves -= len(choices)
+            for places, weight in choices:
+                if all(state[place] for place in places):
+                    following[_without(state, places)] += mass * weight
         if len(following) > STATES or budget.moves < 0:
             return None
         layers.append(following)
-    worlds = layers[-1].get((0,) * len(full), 0.0)
+    worlds = sum(layers[-1].values())
     if not worlds:
         return None
+    # Backward: the weight of all ways on from each state.
     chances: list[dict[int, float]] = []
-    ahead: dict[State, float] = {(0,) * len(full): 1.0}
-    for own, layer in zip(reversed(options), reversed(layers[:-1]), strict=True):
+    ahead = dict.fromkeys(layers[-1], 1.0)
+    for choices, layer in zip(reversed(options), reversed(layers[:-1]), strict=True):
         chance: dict[int, float] = defaultdict(float)
-        before: dict[State, float] = {}
+        before: dict[State, float] = defaultdict(float)
         for state, mass in layer.items():
-            total = 0.0
-            for first, second, weight in own:
-                if state[first] and state[second]:
-                    rest = weight * ahead.get(_without(state, first, second), 0.0)
-                    total += rest
-                    chance[first] += mass * rest / worlds
-                    chance[second] += mass * rest / worlds
-            before[state] = total
+            for places, weight in choices:
+                if all(state[place] for place in places):
+                    rest = weight * ahead[_without(state, places)]
+                    before[state] += rest
+                    for place in places:
+                        chance[place] += mass * rest / worlds
         ahead = before
         chances.append(chance)
     return chances[::-1]
 
 
-def _without(state: State, first: int, second: int) -> State:
-    """The state after a person has taken one row of each table."""
+def _without(state: State, places: tuple[int, ...]) -> State:
+    """The state after a person has taken a row of each place."""
     left = list(state)
-    left[first] -= 1
-    left[second] -= 1
+    for place in places:
+        left[place] -= 1
     return tuple(left)

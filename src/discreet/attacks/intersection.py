@@ -6,7 +6,7 @@ neither is above the worse of the two alone.
 
 *Independent releases* of the same people: a world gives every person a sensitive row so that every
 group of every release has its rows. People who share groups form components; small ones are
-enumerated exactly. In larger ones a value weighs the product of its shares in the person's groups,
+counted exactly. In larger ones a value weighs the product of its shares in the person's groups,
 which is no bound: it may be above or below what all worlds together say.
 
 Person-intersection: an attacker who knows all rows of the target intersects their groups.
@@ -19,17 +19,17 @@ several groups, no guarantee bounds it.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from discreet.attacks.associated import PEOPLE, Budget, weigh_worlds
 from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import Attack, Criterion, Finding, Scene, summarize
 from discreet.attacks.beliefs import (
@@ -41,24 +41,27 @@ from discreet.attacks.beliefs import (
     value_bounds,
 )
 from discreet.attacks.class_attacks import IN_TABLE
+from discreet.attacks.series.series_view import members_of
+from discreet.methods.series.beliefs.components import components
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.audit.audit import read_tables
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
 from discreet.releases.worlds.placement import EXACT
 from discreet.statements import Statement
-from discreet.table.classes import Classes, group_codes, group_lists
+from discreet.table.classes import Classes, group_lists
 from discreet.table.code_maps import code_of_text, recoded
-from discreet.table.graphs import smallest_connected
-from discreet.table.kernels.lists import distinct_values
+from discreet.table.kernels.lists import (
+    distinct_values,
+    entries_of,
+    places_of,
+    starts_of,
+    stretches,
+)
 from discreet.table.persons import Persons
-from discreet.typing import Ints
-
-COMPONENT = 14  # people of a component that is enumerated
-STEPS = 200_000  # of one enumeration
+from discreet.typing import Bools, Codes, Ints
 
 Row = tuple[int, ...]  # codes of the original
-CHUNK = 4_000_000  # pairs of a target and a candidate that are compared at once
 
 
 class Intersection(Attack):
@@ -100,25 +103,25 @@ class Intersection(Attack):
         ]
 
     def _pair(
-        self, scene: Scene, one: AdversaryView, other: AdversaryView, a: str, b: str
+        self, scene: Scene, left: AdversaryView, right: AdversaryView, a: str, b: str
     ) -> Finding:
         """Both values of a pair of attributes in two tables."""
-        beliefs = [beliefs_in(one, a), beliefs_in(other, b)]
-        # one of the two is sensitive: the pair discloses it
-        chosen = scene.discloses(a, one.truth[a]) | scene.discloses(b, other.truth[b])
-        first, second = (found.belief[found.line_of_target][chosen] for found in beliefs)
-        limits = [
-            value_bounds(scene.requirements, scene.domains, reading, name).everywhere
-            for reading, name in ((one, a), (other, b))
-        ]
-        counted = one.truth[a].astype(np.int64) * (other.sensitive[b].cardinality + 1)
-        _, pair, held = np.unique(counted + other.truth[b], return_inverse=True, return_counts=True)
-        without = held[pair][chosen] / max(len(pair), 1)
+        # One of the two is sensitive: the pair discloses it.
+        chosen = scene.discloses(a, left.truth[a]) | scene.discloses(b, right.truth[b])
+        belief, limit = np.ones(int(chosen.sum())), np.inf
+        for reading, name in ((left, a), (right, b)):
+            beliefs = beliefs_in(reading, name)
+            belief = belief * beliefs.belief[beliefs.line_of_target][chosen]
+            bounds = value_bounds(scene.requirements, scene.domains, reading, name)
+            limit = min(limit, bounds.everywhere)
+        code = left.truth[a].astype(np.int64) * (right.sensitive[b].cardinality + 1)
+        _, pair, count = np.unique(code + right.truth[b], return_inverse=True, return_counts=True)
+        without = count[pair][chosen] / max(len(pair), 1)
         return summarize(
-            self, f"{a} and {b}", f"{one.name}, {other.name}", first * second,
-            np.ones(len(first), np.int64), without,
-            scene.threshold, np.full(len(first), min(limits)), knowledge=self.knowledge,
-            method=one.placement.method if not one.placement.sole else other.placement.method,
+            self, f"{a} and {b}", f"{left.name}, {right.name}", belief,
+            np.ones(len(belief), np.int64), without,
+            scene.threshold, np.full(len(belief), limit), knowledge=self.knowledge,
+            method=right.placement.method if left.placement.sole else left.placement.method,
         )  # fmt: skip
 
     def _across(self, scene: Scene) -> list[Finding]:
@@ -137,18 +140,25 @@ class Intersection(Attack):
         ]
         if len(readings) < 2 or not shared:
             return []
-        systems = [_System(reading, shared, scene) for reading in readings]
-        known = np.ones(scene.task.table.rows, bool)
-        for system in systems:
-            known &= system.group_of_person >= 0
-        chances, exact = _solve(systems, np.flatnonzero(known))
+        group_of = np.stack([reading.group_of_person for reading in readings])
+        rows_of = [_rows_of_groups(reading, shared, scene) for reading in readings]
+        known = (group_of >= 0).all(axis=0)
+        chances, exact = _solve(group_of, rows_of, known)
         findings = []
         for place, name in enumerate(shared):
             column = scene.task.table[name]
             marks = scene.task.secrets.sensitive_values.get(name, np.ones(column.cardinality, bool))
             people = np.flatnonzero(known & marks[column.codes])
             belief = np.array(
-                [_chance(chances[int(p)], place, int(column.codes[p])) for p in people], np.float64
+                [
+                    sum(
+                        chance
+                        for row, chance in chances[person].items()
+                        if row[place] == column.codes[person]
+                    )
+                    for person in people.tolist()
+                ],
+                np.float64,
             )
             share = column.counts / max(len(column.codes), 1)
             findings.append(
@@ -163,10 +173,6 @@ class Intersection(Attack):
         return findings
 
 
-def _chance(rows: dict[Row, float], place: int, value: int) -> float:
-    return sum((chance for row, chance in rows.items() if row[place] == value), 0.0)
-
-
 def of_people(reading: AdversaryView, scene: Scene) -> AdversaryView:
     """The reading with the original people as targets, whichever rows they certainly have."""
     if not reading.placement.sole:
@@ -179,111 +185,81 @@ def of_people(reading: AdversaryView, scene: Scene) -> AdversaryView:
     return replace(reading, place_of_target=reading.group_of_person[people], truth=truth)
 
 
-class _System:
-    """The groups of one release and the rows, in the original's codes, that each must have."""
-
-    def __init__(self, reading: AdversaryView, attributes: Sequence[str], scene: Scene) -> None:
-        self.group_of_person = reading.group_of_person
-        codes = [
-            code_of_text(scene.task.table[name].text, reading.sensitive[name].text)[
-                reading.sensitive[name].codes
-            ]
-            for name in attributes
-        ]
-        self.rows: list[Counter[Row]] = [Counter() for _ in range(reading.groups)]
-        distinct = group_codes(
-            [reading.group_of_row, *(code.astype(np.int32) for code in codes)],
-            [reading.groups, *(scene.task.table[name].cardinality + 1 for name in attributes)],
-            reading.rows,
-        )
-        for row, count in zip(distinct.first_row, distinct.size, strict=True):
-            key = tuple(int(code[row]) for code in codes)
-            self.rows[reading.group_of_row[row]][key] += int(count)
+def _rows_of_groups(
+    reading: AdversaryView, attributes: Sequence[str], scene: Scene
+) -> list[Counter[Row]]:
+    """The sensitive rows, in the original's codes, that each group of a release has."""
+    original = scene.task.table
+    codes = [
+        code_of_text(original[name].text, reading.sensitive[name].text)[
+            reading.sensitive[name].codes
+        ].tolist()
+        for name in attributes
+    ]
+    rows: list[Counter[Row]] = [Counter() for _ in range(reading.groups)]
+    for group, *row in zip(reading.group_of_row.tolist(), *codes, strict=True):
+        rows[group][tuple(row)] += 1
+    return rows
 
 
 def _solve(
-    systems: Sequence[_System], people: NDArray[np.int64]
+    group_of: Codes,  # (releases, people)
+    rows_of: Sequence[Sequence[Counter[Row]]],  # by release and group
+    known: Bools,  # (people,)
 ) -> tuple[dict[int, dict[Row, float]], bool]:
-    """For every person the chance of each row."""
+    """For every known person the chance of each row; whether all are exact."""
+    first = np.cumsum([0, *(len(rows) for rows in rows_of)])
+    numbered = np.where(known, group_of + first[:-1, None], -1)
+    ordered, start = members_of(components(numbered, int(first[-1])))
     chances: dict[int, dict[Row, float]] = {}
-    exact = True
-    for component in _components(systems, people):
-        found = _enumerate(systems, component) if len(component) <= COMPONENT else None
-        if found is None:
-            exact = False
-            found = {person: _product(systems, person) for person in component}
-        chances.update(found)
+    exact, budget = True, Budget()
+    for begin, end in pairwise(start):
+        people = ordered[begin:end].tolist()
+        groups = [
+            [rows[group] for rows, group in zip(rows_of, group_of[:, person], strict=True)]
+            for person in people
+        ]
+        counted = _count_worlds(groups, budget) if len(people) <= PEOPLE else None
+        exact = exact and counted is not None
+        chances.update(zip(people, counted or map(_product, groups), strict=True))
     return chances, exact
 
 
-def _components(systems: Sequence[_System], people: NDArray[np.int64]) -> list[list[int]]:
-    """People who share groups of any release, directly or through others."""
-    begin = np.cumsum([0, *(len(system.rows) for system in systems)])
-    node = [system.group_of_person[people] + at for system, at in zip(systems, begin, strict=False)]
-    others = np.concatenate([node[0][:0], *node[1:]])
-    label = smallest_connected(int(begin[-1]), np.tile(node[0], len(node) - 1), others)
-    parts: dict[int, list[int]] = defaultdict(list)
-    for person, part in zip(people.tolist(), label[node[0]].tolist(), strict=True):
-        parts[part].append(person)
-    return list(parts.values())
-
-
-def _enumerate(
-    systems: Sequence[_System], component: Sequence[int]
-) -> dict[int, dict[Row, float]] | None:
-    """Count the worlds of a component; None where it takes too long, or where there are none."""
-    groups = {
-        (s, int(system.group_of_person[person]))
-        for person in component
-        for s, system in enumerate(systems)
-    }
-    left = {(s, g): Counter(systems[s].rows[g]) for s, g in groups}
-    seen: dict[int, Counter[Row]] = {person: Counter() for person in component}
-    chosen: list[Row] = []
-    worlds = steps = 0
-
-    def extend(place: int) -> bool:
-        nonlocal worlds, steps
-        steps += 1
-        if steps > STEPS:
-            return False
-        if place == len(component):
-            worlds += 1
-            for person, row in zip(component, chosen, strict=True):
-                seen[person][row] += 1
-            return True
-        nodes = [(s, int(system.group_of_person[component[place]]))
-                 for s, system in enumerate(systems)]  # fmt: skip
-        for row in [row for row, count in left[nodes[0]].items() if count]:
-            if all(left[node][row] > 0 for node in nodes):
-                for node in nodes:
-                    left[node][row] -= 1
-                chosen.append(row)
-                finished = extend(place + 1)
-                chosen.pop()
-                for node in nodes:
-                    left[node][row] += 1
-                if not finished:
-                    return False
-        return True
-
-    if not extend(0) or not worlds:
+def _count_worlds(
+    groups: Sequence[Sequence[Counter[Row]]], budget: Budget
+) -> list[dict[Row, float]] | None:
+    """The chance of each row of the persons of a component, by each one's groups."""
+    place: dict[tuple[int, Row], int] = {}  # of a group and a row
+    full: list[int] = []
+    for group in {id(group): group for own in groups for group in own}.values():
+        for row, count in group.items():
+            place[id(group), row] = len(full)
+            full.append(count)
+    options = [
+        [
+            (tuple(place[id(group), row] for group in own), 1.0)
+            for row in own[0]
+            if all(row in group for group in own)
+        ]
+        for own in groups
+    ]
+    chances = weigh_worlds(tuple(full), options, budget)
+    if chances is None:
         return None
-    return {
-        person: {row: count / worlds for row, count in rows.items()}
-        for person, rows in seen.items()
-    }
+    return [
+        {row: chance.get(place[id(own[0]), row], 0.0) for row in own[0]}
+        for own, chance in zip(groups, chances, strict=True)
+    ]
 
 
-def _product(systems: Sequence[_System], person: int) -> dict[Row, float]:
-    """The product of the shares of each row in the person's groups, to sum 1."""
-    groups = [system.rows[system.group_of_person[person]] for system in systems]
+def _product(groups: Sequence[Counter[Row]]) -> dict[Row, float]:
+    """The product of the shares of each row in a person's groups, to sum 1."""
     weight = {
         row: float(np.prod([group[row] / max(group.total(), 1) for group in groups]))
         for row in groups[0]
     }
     total = sum(weight.values())
-    return {row: one / total for row, one in weight.items()} if total else {}
+    return {row: mass / total for row, mass in weight.items()} if total else {}
 
 
 class PersonIntersection(Attack):
@@ -316,59 +292,37 @@ class PersonIntersection(Attack):
                 knowledge=self.knowledge,
                 details={
                     "fewest_candidates": int(left.min(initial=view.persons.count)),
-                    "persons_in_several_groups": int(_scattered(view)),
+                    "persons_in_several_groups": int(
+                        (np.bincount(view.members[1], minlength=view.persons.count) > 1).sum()
+                    ),
                 },
             )
         ]  # fmt: skip
 
 
-def _scattered(view: PersonView) -> int:
-    return int((np.bincount(view.members[1], minlength=view.persons.count) > 1).sum())
-
-
 def candidates(classes: Classes, persons: Persons) -> Ints:
     """Return for each person how many persons have a row in all classes of that person's rows."""
-    count = persons.count
     pair = distinct_values(persons.number * classes.count + classes.class_of_row)
-    person, own = np.divmod(pair, max(classes.count, 1))
-    start = np.searchsorted(person, np.arange(count + 1))
-    size = np.bincount(own, minlength=classes.count)
-    alike = group_lists(start, own.astype(np.int32), classes.count)  # persons with the same classes
-    target = alike.first_row
-    degree = np.diff(start)[target]
-    left = size[own[start[target]]]  # right for those in a single class
-    by_class = np.argsort(own, kind="stable")
-    member = person[by_class]
-    class_start = np.searchsorted(own[by_class], np.arange(classes.count + 1))
+    person, of_class = np.divmod(pair, max(classes.count, 1))
+    start = np.searchsorted(person, np.arange(persons.count + 1))
+    size = np.bincount(of_class, minlength=classes.count)
+    of_class = of_class[np.lexsort((of_class, size[of_class], person))]  # a person's smallest first
+    # Persons with the same classes have the same candidates.
+    alike = group_lists(start, of_class.astype(np.int32), classes.count)
+    first, degree = start[alike.first_row], np.diff(start)[alike.first_row]
+    left = size[of_class[first]]  # right for those in a single class
+    by_class = np.argsort(of_class, kind="stable")
+    class_start = starts_of(size)
+    # Of the members of a target's smallest class those are candidates who are in all others.
     several = np.flatnonzero(degree > 1)
-    smallest = _smallest_classes(own, start, size, target[several])
-    begin = 0
-    while begin < len(several):
-        ahead = np.cumsum(size[smallest[begin:]])
-        end = begin + max(int(np.searchsorted(ahead, CHUNK)), 1)
-        chosen, least = several[begin:end], smallest[begin:end]
-        line = np.repeat(np.arange(len(chosen)), size[least])
-        within = np.arange(len(line)) - np.repeat(np.cumsum(size[least]) - size[least], size[least])
-        candidate = member[class_start[least][line] + within]
-        for step in range(int(degree[chosen].max())):  # has a row in the step-th class, too
-            more = degree[chosen][line] > step
-            wanted = own[start[target[chosen][line]] + np.minimum(step, degree[chosen][line] - 1)]
-            key = candidate * classes.count + wanted
-            found = np.minimum(np.searchsorted(pair, key), len(pair) - 1)
-            kept = ~more | (pair[found] == key)
-            line, candidate = line[kept], candidate[kept]
+    for part in stretches(left[several]):
+        chosen = several[part]
+        entry, line = entries_of(class_start, of_class[first[chosen]])
+        candidate = person[by_class[entry]]
+        for step in range(1, int(degree[chosen].max())):
+            further = np.minimum(step, degree[chosen][line] - 1)
+            key = candidate * classes.count + of_class[first[chosen][line] + further]
+            present = places_of(pair, key) >= 0
+            line, candidate = line[present], candidate[present]
         left[chosen] = np.bincount(line, minlength=len(chosen))
-        begin = end
     return left[alike.class_of_row]
-
-
-def _smallest_classes(own: Ints, start: Ints, size: Ints, target: Ints) -> Ints:
-    """The class with the fewest persons among those of each target."""
-    length = start[target + 1] - start[target]
-    line = np.repeat(np.arange(len(target)), length)
-    within = np.arange(len(line)) - np.repeat(np.cumsum(length) - length, length)
-    entry = start[target][line] + within
-    order = np.lexsort((size[own[entry]], line))
-    first = np.cumsum(length) - length
-    found: Ints = own[entry[order][first]]
-    return found

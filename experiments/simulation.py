@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.attacks.series.series_view import Series, joint
+from discreet.attacks.series_beliefs import Series, joint
 from discreet.methods.base import Bucketized, Past, Task
 from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.methods.series.m_invariance.m_invariance import MInvariance

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.attacks.series.cross_release import correspondence, value_association
-from discreet.attacks.series.series_view import Series, connected
-from discreet.attacks.series.together import beliefs_together, together
+from discreet.attacks.cross_release import correspondence, value_association
+from discreet.attacks.series_beliefs import Series, beliefs_together, connected, together
 
 VALUES = "Nabc"
 

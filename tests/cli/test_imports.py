@@ -60,7 +60,7 @@ def test_a_small_table_is_published_and_audited_without_a_compiler(job, method):
     assert own & others <= {method.replace("-", "_"), "full_domain", "mondrian"}
     found = imported("audit", job.parent / "release")
     assert not found & {"numba", "scipy", "rich", "yaml", "discreet.job.model"}
-    assert not {name for name in found if name.startswith("discreet.attacks.series")}
+    assert not {name for name in found if name.startswith("discreet.attacks.series_")}
 
 
 def test_a_command_hardly_searches_for_garbage():

@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.saving import UNATTACKED
+from tests.series_readers import all_beliefs
 from tests.tables import coded_table
 
 import discreet as dc
-from discreet.attacks.series.series_view import Series, all_beliefs, joint
+from discreet.attacks.series_beliefs import Series, joint
 from discreet.methods.base import Past, Task
 from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.methods.shared.different_values import group_different, most_that_group

@@ -14,8 +14,8 @@ from tests.naive_series import assignments
 from tests.saving import UNATTACKED
 
 import discreet as dc
-from discreet.attacks.series.correspondences import correspondences
-from discreet.attacks.series.series_view import Series
+from discreet.attacks.cross_release import correspondences
+from discreet.attacks.series_beliefs import Series
 
 
 def small_series(draw: random.Random):

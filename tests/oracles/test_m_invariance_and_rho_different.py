@@ -7,8 +7,9 @@ import random
 import numpy as np
 import pytest
 from tests import naive_series
+from tests.series_readers import all_beliefs
 
-from discreet.attacks.series.series_view import Series, all_beliefs
+from discreet.attacks.series_beliefs import Series
 from discreet.methods.series.beliefs.cohort_bounds import cohort_bounds
 from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.methods.series.beliefs.estimates import individual, shares
@@ -111,7 +112,7 @@ def test_a_component_that_is_too_large_is_never_guessed_at():
     values = [LETTERS[number % 4] for number in range(60)]
     series = Series.of([[(people, values)]])
     odds = Correlation(unstated="stay")
-    from discreet.attacks.series.series_view import joint
+    from discreet.attacks.series_beliefs import joint
 
     found = joint(series, odds, 0.5)
     assert (found.exact, found.bounded, found.open) == (0, 1, 0)

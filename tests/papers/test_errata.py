@@ -24,7 +24,7 @@ from tests.papers.voters import TABLE_42, VOTERS
 from tests.tables import coded_column, coded_table
 
 import discreet as dc
-from discreet.attacks.series.series_view import Series, joint
+from discreet.attacks.series_beliefs import Series, joint
 from discreet.hierarchies.cells import Range, parse_cell
 from discreet.knowledge.links import link
 from discreet.knowledge.table import knowledge_from_sets

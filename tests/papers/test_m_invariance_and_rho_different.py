@@ -7,19 +7,18 @@ from itertools import permutations, product
 import numpy as np
 import polars as pl
 import pytest
+from tests.series_readers import agreement, all_beliefs, corresponding
 from tests.tables import coded_table
 
-from discreet.attacks.series.correspondences import correspondence_problems, correspondences
-from discreet.attacks.series.cross_release import (
-    agreement,
-    corresponding,
+from discreet.attacks.cross_release import (
+    correspondence_problems,
+    correspondences,
     record_linking,
     tuple_equivalence,
     value_association,
     value_equivalence,
 )
-from discreet.attacks.series.estimates import estimates
-from discreet.attacks.series.series_view import Series, all_beliefs, invariance, joint
+from discreet.attacks.series_beliefs import Series, estimates, invariance, joint
 from discreet.methods.base import Bucketized, Counterfeits, Task
 from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.methods.series.beliefs.estimates import individual, persistence, shares

@@ -24,17 +24,25 @@ import polars as pl
 
 from discreet.api.shared.series_audit import SeriesAudit
 from discreet.attacks.beliefs import requirements_about
-from discreet.attacks.series.correspondences import correspondence_problems, correspondences
-from discreet.attacks.series.cross_release import (
+from discreet.attacks.cross_release import (
     correspondence,
+    correspondence_problems,
+    correspondences,
     record_linking,
     tuple_equivalence,
     value_association,
     value_equivalence,
 )
-from discreet.attacks.series.estimates import Estimates, estimates
-from discreet.attacks.series.series_view import Invariance, JointFinding, Series, invariance, joint
-from discreet.attacks.series.together import together
+from discreet.attacks.series_beliefs import (
+    Estimates,
+    Invariance,
+    JointFinding,
+    Series,
+    estimates,
+    invariance,
+    joint,
+    together,
+)
 from discreet.errors import InputError, ReleaseError
 from discreet.io.correlations import read_correlation
 from discreet.ledger.keys import hex_of

@@ -137,9 +137,9 @@ class Associated(Attack):
         assessed, *by_side = (np.concatenate(parts) for parts in zip(*counted, strict=True))
         left_out = len(left.truth) - len(assessed)
         method = Statement("figures.exact-for-some", rows=left_out) if left_out else EXACT
-        for side, by, beliefs in zip((left, right), (right, left), by_side, strict=True):
+        for side, by, of_side in zip((left, right), (right, left), by_side, strict=True):
             chosen = scene.discloses(side.name, side.truth[assessed])
-            belief = beliefs[chosen]
+            belief = of_side[chosen]
             yield summarize(
                 self, side.name, side.reading.name, belief, np.ones(len(belief), np.int64),
                 side.share[side.truth[assessed[chosen]]], scene.threshold, method=method,

@@ -41,7 +41,7 @@ from discreet.attacks.beliefs import (
     value_bounds,
 )
 from discreet.attacks.class_attacks import IN_TABLE
-from discreet.attacks.series.series_view import members_of
+from discreet.attacks.series_beliefs import members_of
 from discreet.methods.series.beliefs.components import components
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.audit.audit import read_tables
@@ -142,7 +142,7 @@ class Intersection(Attack):
             return []
         group_of = np.stack([reading.group_of_person for reading in readings])
         rows_of = [_rows_of_groups(reading, shared, scene) for reading in readings]
-        known = (group_of >= 0).all(axis=0)
+        known: Bools = np.all(group_of >= 0, axis=0)
         chances, exact = _solve(group_of, rows_of, known)
         findings = []
         for place, name in enumerate(shared):

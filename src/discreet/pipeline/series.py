@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.attacks.series.correspondences import correspondence_problems, correspondences
-from discreet.attacks.series.series_view import (
+from discreet.attacks.cross_release import correspondence_problems, correspondences
+from discreet.attacks.series_beliefs import (
     Invariance,
     JointFinding,
     Series,
     invariance,
     joint,
+    together,
 )
-from discreet.attacks.series.together import together
 from discreet.errors import InputError
 from discreet.io.correlations import read_correlation
 from discreet.job.model import Job

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from discreet.attacks.series.correspondences import Correspondences
-from discreet.attacks.series.cross_release import CrossFinding
-from discreet.attacks.series.estimates import Estimates
-from discreet.attacks.series.series_view import Invariance, JointFinding
-from discreet.attacks.series.together import Together
+from discreet.attacks.cross_release import Correspondences, CrossFinding
+from discreet.attacks.series_beliefs import Estimates, Invariance, JointFinding, Together
 from discreet.releases.audit.audit import Audit
 from discreet.report.charts.chart import Chart
 from discreet.report.charts.result_charts import series_chart

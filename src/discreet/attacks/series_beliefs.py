@@ -3,13 +3,21 @@
 The series knows who was in which group of every release (from a ledger or from a table of persons)
 and what each group was published with (from the published files). Nothing here knows how the
 releases were made.
+
+*Together*: what the series reveals where no guarantee covers the releases together, if values stay.
+Targets are all persons whose beliefs another release can change: those in several releases, and
+those who share a group with one of them, directly or through others. A person who left is such a
+target: what the others have tells what the person had.
+
+*Estimates* (Abdalaal, 2012, section 4.3) are reported beside the exact belief. They follow each
+person alone; people who were among the same values in all releases are followed once.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -24,12 +32,15 @@ from discreet.methods.series.beliefs.components import (
     greatest_beliefs,
 )
 from discreet.methods.series.beliefs.correlation import Correlation, Value
+from discreet.methods.series.beliefs.equal_runs import distinct_runs
+from discreet.methods.series.beliefs.estimates import individual, persistence, shares
 from discreet.methods.series.rho_different.renaming import alike_values
 from discreet.methods.series.rho_different.shapes import Shapes, read_run
+from discreet.statements import Statement
 from discreet.table.classes import group_lists
 from discreet.table.counts import order_by_class
 from discreet.table.past_releases import History
-from discreet.typing import Bools, Ints
+from discreet.typing import Bools, Floats, Ints
 
 TOLERANCE = 1e-9
 
@@ -197,9 +208,9 @@ class JointFinding:
 def joint(series: Series, correlation: Correlation, rho: float) -> JointFinding:
     """Exact Bayes over all persons and releases, component by component.
 
-    Components that look alike to an attacker (``algorithms.shapes``) are enumerated once.
+    Components that look alike to an attacker are enumerated once.
     """
-    matrix = _matrix(series, correlation)
+    matrix = value_matrix(series, correlation)
     groups = series.groups
     component = components(series.group_of, len(groups.start) - 1)
     members, start = members_of(component)
@@ -243,27 +254,128 @@ def joint(series: Series, correlation: Correlation, rho: float) -> JointFinding:
     )
 
 
-def _matrix(series: Series, correlation: Correlation) -> NDArray[np.float64]:
+def value_matrix(series: Series, correlation: Correlation) -> NDArray[np.float64]:
     """P(new | old) over all values that the series or C names, the series' own first."""
     named = [value for value in correlation.values if value not in series.values]
     return correlation.matrix((*series.values, *sorted(named, key=str)))
 
 
-def all_beliefs(series: Series, correlation: Correlation) -> Mapping[str, list[dict[Value, float]]]:
-    """The full beliefs about every person of a small series, for reports and examples."""
-    matrix = _matrix(series, correlation)
-    component = components(series.group_of, len(series.groups.start) - 1)
-    result: dict[str, list[dict[Value, float]]] = {name: [] for name in series.people}
-    ordered, start = members_of(component)
-    for begin, end in itertools.pairwise(start):
-        members = ordered[begin:end]
-        _, belief = beliefs(series.group_of[:, members], series.groups, matrix)
-        for at, person in enumerate(members):
-            result[series.people[person]] = [
-                {
-                    series.values[code]: float(belief[layer, at, code])
-                    for code in np.flatnonzero(belief[layer, at] > 0)
-                }
-                for layer in range(series.releases)
-            ]
-    return result
+STAY = Correlation(unstated="stay")
+MOST_COMPONENTS = 20_000  # in which beliefs in sensitive values are told from others
+
+
+@dataclass(frozen=True)
+class Together:
+    """The beliefs in the values of one attribute over all releases."""
+
+    attribute: str
+    returning: int  # people who are in two releases or more
+    targets: int  # people whose beliefs were enumerated
+    not_assessed: int  # people among too many others, or whose values changed
+    greatest: float
+    certain: int  # targets whose value all releases show for certain, and no release alone
+    above: int  # targets with a belief above what a release guarantees by itself
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def sentence(self) -> Statement:
+        """The beliefs in words."""
+        said = Statement(
+            "series.together",
+            attribute=self.attribute,
+            certain=self.certain,
+            targets=self.targets,
+            greatest=self.greatest,
+        )
+        if not self.not_assessed:
+            return said
+        return Statement("series.not-assessed", together=said, records=self.not_assessed)
+
+
+def beliefs_together(series: Series) -> tuple[Floats, Bools, Bools]:
+    """The greatest belief about each person by all releases; who is a target; who is assessed.
+
+    Beliefs are in sensitive values, and targets those for whom one is possible.
+    """
+    component, joined = connected(series)
+    greatest, found = greatest_beliefs(
+        series.group_of, series.groups, STAY.matrix(series.values), component
+    )
+    status = np.append(found, BeliefStatus.IMPOSSIBLE)[component]  # the last: who never appears
+    belief, exact = greatest.max(axis=0, initial=0.0), joined & (status == BeliefStatus.EXACT)
+    if not series.harmless:
+        return belief, joined, exact
+    assessed = np.zeros(len(exact), bool)
+    members, start = members_of(np.where(exact, component, -1))
+    for begin, end in islice(pairwise(start), MOST_COMPONENTS):
+        people = members[begin:end]
+        if not len(people):
+            continue
+        _, every = beliefs(series.group_of[:, people], series.groups, STAY.matrix(series.values))
+        belief[people] = every[:, :, series.sensitive].max(axis=(0, 2), initial=0.0)
+        assessed[people] = True
+    safe = assessed & (belief <= TOLERANCE)  # who certainly has a value that is not sensitive
+    return belief, joined & ~safe, assessed & ~safe
+
+
+def together(series: Series, attribute: str, bounds: Sequence[float]) -> Together:
+    """Compare the beliefs by all releases with ``bounds``, the guarantee of each; inf for none."""
+    belief, joined, assessed = beliefs_together(series)
+    groups = series.groups
+    entries = np.diff(groups.start)
+    of_entry = np.repeat(np.arange(len(entries)), entries)
+    size = np.bincount(of_entry, groups.count, len(entries))
+    share = np.zeros(len(entries) + 1)  # the last for who is absent
+    told = series.sensitive[groups.value]
+    np.maximum.at(share, of_entry[told], (groups.count / size[of_entry])[told])
+    present = series.group_of >= 0
+    alone = np.where(present, share[series.group_of], 0.0).max(axis=0, initial=0.0)
+    own = np.where(present, np.asarray(bounds, np.float64)[:, None], np.inf)
+    sure = belief >= 1 - TOLERANCE
+    return Together(
+        attribute,
+        int((present.sum(axis=0) > 1).sum()),
+        int(assessed.sum()),
+        int((joined & ~assessed).sum()),
+        float(belief[assessed].max(initial=0.0)),
+        int((assessed & sure & (alone < 1)).sum()),
+        int((assessed & (belief > own.min(axis=0, initial=np.inf) + TOLERANCE)).sum()),
+    )
+
+
+Estimates = dict[str, tuple[float, ...]]  # the greatest belief by release
+
+
+def estimates(series: Series, correlation: Correlation) -> Estimates:
+    """Return what readers believe who look at one person alone: tables 40 and 41."""
+    signature, first = _signatures(series)
+    groups = [series.signature(int(group)) for group in first]
+    beliefs: list[dict[Value, float]] = [{}]  # by state; nothing is believed before the first group
+    state = np.zeros(len(series.people), np.int64)
+    by_rule: dict[str, list[float]] = {"individual": [], "persistence": []}
+    for layer in range(series.releases):
+        here = np.flatnonzero(series.group_of[layer] >= 0)
+        of_person = signature[series.group_of[layer, here]]
+        keys, inverse = np.unique(state[here] * len(groups) + of_person, return_inverse=True)
+        begun = len(beliefs)
+        persistent = [0.0]
+        for key in keys.tolist():
+            prior, group = beliefs[key // len(groups)], groups[key % len(groups)]
+            alone = shares(group)
+            beliefs.append(individual(prior, group, correlation) if prior else alone)
+            again = persistence(group, correlation) if prior else alone
+            persistent.append(max(again.values()))
+        state[here] = begun + inverse
+        found = [max(belief.values()) for belief in beliefs[begun:]]
+        by_rule["individual"].append(max(found, default=0.0))
+        by_rule["persistence"].append(max(persistent))
+    return {rule: tuple(greatest) for rule, greatest in by_rule.items()}
+
+
+def _signatures(series: Series) -> tuple[Ints, Ints]:
+    """Number the groups that were published with the same values alike; also a group of each."""
+    groups = series.groups
+    run = np.stack([groups.value, groups.count], axis=1).reshape(-1).astype(np.int32)
+    return distinct_runs(2 * groups.start, run)

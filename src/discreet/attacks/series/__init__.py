@@ -1,1 +1,0 @@
-"""Attacks on several releases of the same persons."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -242,12 +241,9 @@ def test_readers_of_a_merged_group_are_counted_in_people(tmp_path):
     assert [(one.certain, one.people, one.exact) for one in found] == [(4, 4, True)] * 3
 
 
-@pytest.mark.parametrize("most", [0, 1000])
 @settings(max_examples=40, deadline=None)
-@given(data=st.data(), groups=st.integers(1, 6), at_once=st.integers(1, 40))
-def test_entries_of_sets_are_distinct_and_sorted_whether_marked_or_sorted(
-    most: int, data: st.DataObject, groups: int, at_once: int
-) -> None:
+@given(data=st.data(), groups=st.integers(1, 6))
+def test_entries_of_sets_are_distinct_and_sorted(data: st.DataObject, groups: int) -> None:
     sizes = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))
     before = np.cumsum([0, *sizes]).tolist()
     entries, expected = [], set()
@@ -258,9 +254,5 @@ def test_entries_of_sets_are_distinct_and_sorted_whether_marked_or_sorted(
         columns = np.array(drawn, np.int32).reshape(-1, 2).T
         entries.append((columns[0], columns[1], first))
         expected |= {(group, first + value) for group, value in drawn}
-    with (
-        mock.patch.object(decomposed, "MARKS_OF_ENTRY", most),
-        mock.patch.object(decomposed, "MARKS_AT_ONCE", at_once),
-    ):
-        found = decomposed._distinct_entries(entries, groups, before[-1])
+    found = decomposed._distinct_entries(entries, groups, before[-1])
     assert list(zip(*map(np.ndarray.tolist, found), strict=True)) == sorted(expected)

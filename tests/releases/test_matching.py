@@ -85,9 +85,9 @@ def test_a_witness_is_checked_row_by_row():
     assert untraced(1, 2) == 3  # not a row for each
 
 
-@pytest.mark.parametrize("keys", [1, 12, 2**32])
-def test_a_witness_of_exact_cells_is_checked_row_by_row(keys, monkeypatch):
-    monkeypatch.setattr(matching, "KEYS", keys)  # a key a column, for two columns, for all
+@pytest.mark.parametrize("limit", [0, matching.TABLE_LIMIT])
+def test_a_witness_of_exact_cells_is_checked_row_by_row(limit, monkeypatch):
+    monkeypatch.setattr(matching, "TABLE_LIMIT", limit)  # by runs of values, or by a table
     table = coded_table({"a": [1, 2, 3], "b": ["u", "v", "u"], "s": ["x", "y", "x"]}, "qqs")
     records = coded_table({"a": ["2", "3", "1"], "b": ["v", "u", "u"], "s": ["y", "x", "z"]}, "qqs")
     task = Task(table, {}, [], np.random.default_rng(0))

@@ -18,11 +18,7 @@ written files and the original, so a wrong witness can make the check fail and n
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from math import prod
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -51,8 +47,6 @@ from discreet.typing import Bools, Codes, Ints, Ints32
 PAIRS = 2**23  # of combinations with equal cells that are compared
 AT_ONCE = 2**16  # rows, so that what is laid out for them stays in the cache
 TABLE_LIMIT = 2**20  # cells × values that are looked up in a table, which stays in the cache
-KEYS = 2**32  # combinations of values that one key tells apart
-CoveredColumn = tuple[Column, Coverage]
 
 
 class Side(NamedTuple):
@@ -282,25 +276,21 @@ def untraced_rows(
     if wrong.any():
         source_row = np.clip(source_row, 0, task.table.rows - 1)
     columns = [column for column in records if column.role is not Role.STRUCTURE]
-    terms = [column for column in columns if column.role is Role.QUASI_SENSITIVE]
-    covered = [(c, coverage_of(c, task, levels)) for c in columns if c not in terms]
-    exact = [(column, coverage) for column, coverage in covered if coverage.is_exact]
-    checks = [
-        *(partial(_with_added_terms, column, task.table[column.name]) for column in terms),
-        *(partial(_uncovered, *one, task.table) for one in covered if one not in exact),
-        *(partial(_unequal, pack, task.table) for pack in _packs(exact)),
-    ]
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for found in pool.map(lambda check: check(source_row), checks):
-            wrong |= found
+    for column in columns:
+        source = task.table[column.name]
+        if column.role is Role.QUASI_SENSITIVE:
+            wrong |= _with_added_terms(column, source, source_row)
+        else:
+            wrong |= _uncovered(column, coverage_of(column, task, levels), source, source_row)
     return int(np.count_nonzero(wrong))
 
 
 def _uncovered(
-    column: Column, coverage: Coverage, original: CodedTable, source_row: Ints32
+    column: Column, coverage: Coverage, source: Column, source_row: Ints32
 ) -> NDArray[np.bool_]:
     """Return which rows have a cell that does not cover the value of their source row."""
-    value = _narrow(original[column.name])
+    # Gathering in random order misses the cache, so the codes are as narrow as they can be.
+    value = source.codes.astype(np.min_scalar_type(max(source.cardinality - 1, 0)))
     wrong = np.empty(len(source_row), np.bool_)
     table = None
     if coverage.cells * coverage.cardinality <= TABLE_LIMIT:
@@ -312,50 +302,6 @@ def _uncovered(
             wrong[part] = table.take(column.codes[part] * coverage.cardinality + held)
         else:
             wrong[part] = ~coverage.covers(column.codes[part], held)
-    return wrong
-
-
-def _packs(exact: Sequence[CoveredColumn]) -> list[list[CoveredColumn]]:
-    """Return columns together whose values fit one key."""
-    packs: list[list[CoveredColumn]] = []
-    keys = 0
-    for column, coverage in exact:
-        values = coverage.cardinality + 1  # one for a cell that covers none
-        if not packs or keys * values > KEYS:
-            packs.append([])
-            keys = 1
-        packs[-1].append((column, coverage))
-        keys *= values
-    return packs
-
-
-def _unequal(
-    pack: Sequence[CoveredColumn], original: CodedTable, source_row: Ints32
-) -> NDArray[np.bool_]:
-    """Return which rows have cells, each of one value at most, that are not their source row's.
-
-    All values of a row are one key, so that gathering them in random order misses the cache once.
-    """
-    keys = prod(coverage.cardinality + 1 for _, coverage in pack)
-    narrow = np.min_scalar_type(keys - 1)
-    held = np.zeros(original.rows, narrow)
-    value_of_cell = [
-        np.where(coverage.low < coverage.high, coverage.low, coverage.cardinality).astype(narrow)
-        for _, coverage in pack
-    ]
-    for begin in range(0, original.rows, AT_ONCE):
-        key = held[begin : begin + AT_ONCE]
-        for column, coverage in pack:
-            key *= narrow.type(coverage.cardinality + 1)
-            key += original[column.name].codes[begin : begin + AT_ONCE].astype(narrow)
-    wrong = np.empty(len(source_row), np.bool_)
-    for begin in range(0, len(source_row), AT_ONCE):
-        part = slice(begin, begin + AT_ONCE)
-        key = np.zeros(len(wrong[part]), narrow)
-        for (column, coverage), value in zip(pack, value_of_cell, strict=True):
-            key *= narrow.type(coverage.cardinality + 1)
-            key += value.take(column.codes[part])
-        np.not_equal(held.take(source_row[part]), key, out=wrong[part])
     return wrong
 
 
@@ -379,12 +325,6 @@ def _with_added_terms(published: Column, source: Column, source_row: Ints32) -> 
     found = places_of(of_value * domain + held.term, wanted)
     wrong[pair[(found < 0) | (of_source[entry] < 0)]] = True
     return np.asarray(wrong[both.class_of_row])
-
-
-def _narrow(column: Column) -> NDArray[np.integer]:
-    """The codes in the narrowest type: gathering them in random order misses the cache."""
-    dtype = np.min_scalar_type(max(column.cardinality - 1, 0))
-    return column.codes.astype(dtype)
 
 
 def _used_before(source_row: Ints32, source_rows: int) -> NDArray[np.bool_]:

@@ -84,7 +84,7 @@ from discreet.requirements.diversity import DistinctLDiversity
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.sa_diversity import ConditionalLDiversity, SaDiversity
 from discreet.statements import Statement
-from discreet.table.assignments import EDGES, Sets, World, are_within
+from discreet.table.assignments import Sets, World, are_within
 from discreet.table.code_maps import code_of_text, code_of_value, taken
 from discreet.table.coded_table import CodedTable, Column, Itself
 from discreet.table.counts import ClassCounts, ValueCounts
@@ -101,9 +101,6 @@ KeptKey = tuple[str, str, tuple[str | None, ...]]
 CHANCE = (
     1e-9  # below it, rows in the order that they would have without a shuffle are no coincidence
 )
-MARKS_AT_ONCE = 1 << 17  # of groups and values, so that they stay in the cache
-MARKS_OF_ENTRY = 8  # at most: bytes that sorting it would take
-MARKED_AT_ONCE = 1 << 15  # rows, so that the marks of their groups stay in the cache
 SAMPLE = 4096  # places that are looked at
 FEW = 20  # rows; below, all orders are counted
 
@@ -361,43 +358,16 @@ Entries = Sequence[tuple[AnyInts, AnyInts, int]]  # groups, values, values of at
 def _distinct_entries(entries: Entries, groups: int, every: int) -> tuple[Ints32, Ints32]:
     """Return the group and the value of each distinct entry, sorted by both.
 
-    ``every`` is the number of values. Entries are marked in a table where that takes no more
-    memory than to sort them.
+    ``every`` is the number of values.
     """
-    count = sum(len(group) for group, _, _ in entries)
-    if groups * every > MARKS_OF_ENTRY * count:
-        return _sorted_entries(entries, groups, every, count)
-    occurs = np.zeros(groups * every, np.bool_)
-    longest = max(len(group) for group, _, _ in entries)
-    for first in range(0, longest, MARKED_AT_ONCE):
-        part = slice(first, first + MARKED_AT_ONCE)
-        for group, value, before in entries:
-            place = np.multiply(group[part], every, dtype=np.int64)
-            place += value[part]
-            occurs[before:][place] = True
-    found = np.count_nonzero(occurs)
-    in_group, of_group = np.empty(found, np.int32), np.empty(found, np.int32)
-    done, some = 0, max(1, MARKS_AT_ONCE // every)
-    for first in range(0, groups, some):
-        marked = np.flatnonzero(occurs[first * every : (first + some) * every]).astype(np.uint32)
-        part = slice(done, done + len(marked))
-        np.floor_divide(marked, np.uint32(every), out=in_group[part], casting="unsafe")
-        np.subtract(marked, in_group[part] * every, out=of_group[part], casting="unsafe")
-        in_group[part] += first
-        done += len(marked)
-    return in_group, of_group
-
-
-def _sorted_entries(entries: Entries, groups: int, every: int, count: int) -> tuple[Ints32, Ints32]:
-    """Do the same by sorting one key for each entry."""
     narrow = np.uint32 if groups * every < 2**32 else np.uint64  # sorted in half the time
-    key: NDArray[Any] = np.empty(count, narrow)
+    key: NDArray[Any] = np.empty(sum(len(group) for group, _, _ in entries), narrow)
     done = 0
     for group, value, before in entries:
-        own = key[done : done + len(group)]
-        own[:] = group
-        own *= narrow(every)
-        own += (value + before).astype(narrow)
+        part = key[done : done + len(group)]
+        part[:] = group
+        part *= narrow(every)
+        part += (value + before).astype(narrow)
         done += len(group)
     key.sort()
     first = np.ones(len(key), np.bool_)
@@ -421,10 +391,6 @@ def _unjudged(tables: Mapping[str, CodedTable], primary: str) -> list[str]:
     sets, signatures = read_sets(tables, names), signatures_of(sensitive, names)
     place, size = names.index(primary), tables[PEOPLE][GROUP].counts
     if rows_ruled_out(sets, signatures, place, size) is not None:
-        return []
-    length = np.diff(sets.start).reshape(len(names), sets.groups).astype(np.float64)
-    most = np.minimum(length.prod(axis=0), len(signatures.count)).sum()
-    if most <= EDGES:
         return []
     return [
         f"The release is too large to look for assignments of all rows of '{SENSITIVE}' to groups: "

@@ -12,7 +12,7 @@ Three attackers, each stronger than the one before:
 - ``pair`` keeps the values of the group's sets that occur in T^S together with the known one;
 - ``row`` keeps those of rows of T^S with the known value that lie wholly within the sets;
 - ``matching`` keeps those that some assignment of all people to all rows of T^S uses, each row for
-  one person, each within the sets of the person's group (``data.assignments``).
+  one person, each within the sets of the person's group (``table.assignments``).
 
 ``matching`` counts no assignments and is exact; it is left out where the graph of people and rows
 is too large.
@@ -21,7 +21,6 @@ is too large.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, cast
 
@@ -62,7 +61,6 @@ from discreet.table.kernels.lists import (
     starts_of,
     stretches,
 )
-from discreet.table.possible_rows import RestrictedRows, count_supported, restricted_rows
 from discreet.table.published import GROUP
 from discreet.typing import AnyInts, Bools, Ints, Ints32
 
@@ -106,40 +104,14 @@ def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader:
     return sets.once(("kept", reader, signatures, known), lambda: find(sets, signatures, known))
 
 
-def _supported(
-    sets: Sets, signatures: SensitiveSignatures, known: int
-) -> tuple[Ints32, int] | None:
-    """What ``count_supported`` returns; found once for these sets."""
-    return sets.once(
-        ("supported", signatures, known), lambda: count_supported(sets, signatures.codes, known)
-    )
-
-
-def are_few_within(sets: Sets, signatures: SensitiveSignatures, primary: int) -> bool:
-    """Return whether rows of T^S within the sets are few enough to look for assignments."""
-    found = _supported(sets, signatures, primary)
-    if found is not None:
-        return found[1] <= EDGES
-    return rows_within(sets, signatures, primary)[1] is not None
-
-
 def _values_in_rows(sets: Sets, signatures: SensitiveSignatures, known: int) -> Ints32:
-    found = _supported(sets, signatures, known)
-    if found is not None:
-        return found[0]
+    """The same for the attacker who keeps the values of rows of T^S within the sets."""
     begin, row = rows_within(sets, signatures, known)
     if row is not None:
         return count_values(begin, row, signatures.codes, signatures.offset)
-    return _kept_values(
-        sets.start,
-        sets.value,
-        sets.groups,
-        signatures.codes,
-        signatures.offset,
-        signatures.start,
-        signatures.listed,
-        known,
-    )
+    halves = np.array_split(np.arange(sets.groups), 2)  # too many rows at once
+    parts = [_values_in_rows(sets_of_groups(sets, half)[1], signatures, known) for half in halves]
+    return np.concatenate(parts)
 
 
 def count_values(begin: Ints, row: Ints32, codes: Ints32, offset: Ints) -> Ints32:
@@ -230,45 +202,12 @@ def rows_in_worlds(
     world: World | None = None,
 ) -> PossibleRows | None:
     """The rows of T^S that people of each group have in some world; found once for these sets."""
+    supporting = rows_within(sets, signatures, primary)
+    codes, count = signatures.codes, signatures.count
     return sets.once(
         ("possible rows", signatures, primary),
-        lambda: _rows_in_worlds(sets, signatures, primary, size, world),
-    )
-
-
-def _rows_in_worlds(
-    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints, world: World | None
-) -> PossibleRows | None:
-    begin, row = rows_within(sets, signatures, primary)
-    if row is None:
-        return None
-    restricted = _restricted_by(sets, signatures, primary, size, world)
-    if restricted is None:
-        return possible_rows(
-            sets,
-            signatures.codes,
-            signatures.count,
-            primary,
-            size,
-            supporting=(begin, row),
-            world=world,
-        )
-    start = begin[sets.of(primary)[0]]
-    possible = np.ones(len(row), np.bool_)
-    possible[entries_of(start, restricted.groups)[0]] = restricted.possible
-    return PossibleRows(np.concatenate(([0], np.cumsum(possible)))[start], row[possible], True)
-
-
-def _restricted_by(
-    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints, world: World | None
-) -> RestrictedRows | None:
-    """Return where a known world shows that rows are ruled out; found once for these sets."""
-    return sets.once(
-        ("restricted", signatures, primary),
-        lambda: (
-            None
-            if world is None
-            else restricted_rows(sets, signatures.codes, signatures.count, primary, size, world)
+        lambda: possible_rows(
+            sets, codes, count, primary, size, supporting=supporting, world=world
         ),
     )
 
@@ -284,9 +223,6 @@ def rows_ruled_out(
 
     None where the graph of people and rows is too large. A world that is known saves a search.
     """
-    restricted = _restricted_by(sets, signatures, primary, size, world)
-    if restricted is not None:
-        return restricted.groups, restricted.rows
     possible = rows_in_worlds(sets, signatures, primary, size, world)
     if possible is None:
         return None
@@ -368,70 +304,12 @@ def _unsupported(
     return result
 
 
-# Compiled: every row of T^S with a value, for every value of every set.
-@kernel(work=100)
-def _kept_values(
-    start: Ints,
-    value: Ints32,
-    groups: int,
-    codes: Ints32,
-    offset: Ints,
-    listed_start: Ints,
-    listed: Ints32,
-    known: int,
-) -> Ints32:
-    attributes = codes.shape[1]
-    stamp = np.full(offset[attributes], -1, np.int32)
-    seen = np.full(offset[attributes], -1, np.int64)
-    first = start[known * groups]
-    result = np.zeros((start[(known + 1) * groups] - first, attributes), np.int32)
-    for group in range(groups):
-        for attribute in range(attributes):
-            which = attribute * groups + group
-            for entry in range(start[which], start[which + 1]):
-                stamp[offset[attribute] + value[entry]] = group
-        which = known * groups + group
-        for entry in range(start[which], start[which + 1]):
-            place = offset[known] + value[entry]
-            for i in range(listed_start[place], listed_start[place + 1]):
-                supports = True
-                for other in range(attributes):
-                    if stamp[offset[other] + codes[listed[i], other]] != group:
-                        supports = False
-                        break
-                if not supports:
-                    continue
-                for attribute in range(attributes):
-                    at = offset[attribute] + codes[listed[i], attribute]
-                    if seen[at] != entry:
-                        seen[at] = entry
-                        result[entry - first, attribute] += 1
-    return result
-
-
-@dataclass(frozen=True)
-class LinkFinding:
-    """How well one attacker does against one attribute, over all people and known values."""
-
-    reader: str
-    known: str
-    attribute: str
-    least: int  # values left to the attacker in the worst case
-    certain: int  # people whose value is certain: a single one is left
-    people: int
-    exact: bool  # False where ``certain`` is the most that the release leaves possible
-
-    def to_dict(self) -> dict[str, Any]:
-        """The finding as plain data."""
-        return asdict(self)
-
-
 def link_through_sensitive_table(
     tables: Mapping[str, CodedTable],
     known: str,
     primary: str,
     harmless: Mapping[str, Collection[str | None]] | None = None,
-) -> list[LinkFinding]:
+) -> list[ReaderFinding]:
     """Return what each reader who knows one attribute finds out about the others.
 
     Only what a reader finds out about values that are not ``harmless`` counts.
@@ -470,10 +348,10 @@ def link_through_sensitive_table(
                 left = np.where(exposed[:, None], values, sensitive[name].cardinality + 1)
             certain, exact = _certain_people(sets, number, left[:, place], size, known == primary)
             findings.append(
-                LinkFinding(
-                    reader,
-                    known,
-                    name,
+                ReaderFinding(
+                    reader=reader,
+                    known=known,
+                    attribute=name,
                     least=int(np.min(left[:, place], initial=sensitive[name].cardinality)),
                     certain=certain,
                     people=people.rows,
@@ -504,8 +382,7 @@ def _certain_people(
 def reader_findings(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[ReaderFinding]:
     """Return what attackers who use T^S find in a release."""
     primary = primary_of(manifest)
-    found = link_through_sensitive_table(tables, primary, primary, manifest.disclosable)
-    return [ReaderFinding(**finding.to_dict()) for finding in found]
+    return link_through_sensitive_table(tables, primary, primary, manifest.disclosable)
 
 
 def matched_values(
@@ -522,7 +399,7 @@ def matched_values(
     by default.
     """
     ruled_out = rows_ruled_out(sets, signatures, primary, size)
-    if ruled_out is None or not are_few_within(sets, signatures, primary):
+    if ruled_out is None:
         return None
     groups, rows = ruled_out
     kept = kept_values(sets, signatures if part is None else part.rows, known, "row").copy()

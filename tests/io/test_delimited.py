@@ -157,6 +157,7 @@ def test_blocks_do_not_show(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ('a,b\n1,2\n3,"x\n5,6\n', "line 3: a quote opens a cell"),
         ('a,b\n1,2\n"x"y,6\n', "line 3: text follows the closing quote"),
         ("a,,c,\n1,2,3,4\n", "no name for column 2, 4"),
+        ("^a$,b\n1,2\n", "read as a pattern"),
         ("", "the file is empty"),
         ("\n\n", "the file is empty"),
         ("a,b\n", "a header but no rows"),

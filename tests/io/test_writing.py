@@ -37,7 +37,8 @@ def published(name: str, cells: list[str | None]) -> PublishedColumn:
 
 @st.composite
 def tables(draw: st.DrawFn) -> dict[str, list[str | None]]:
-    names = draw(st.lists((TEXT | TRICKY).filter(bool), min_size=1, max_size=4, unique=True))
+    named = (TEXT | TRICKY).filter(lambda name: name and not (name[0] == "^" and name[-1] == "$"))
+    names = draw(st.lists(named, min_size=1, max_size=4, unique=True))
     rows = draw(st.integers(1, 8))
     column = st.lists(CELL, min_size=rows, max_size=rows)
     return {name: draw(column) for name in names}

@@ -30,6 +30,12 @@ def require_names(names: Sequence[str], place: str, *, suspect: bool = False) ->
         problems.append(f"no name for column {_numbers(nameless)}; give each one")
     if not names:
         problems.append("no column")
+    patterns = [number for number, name in enumerate(names, 1) if _is_pattern(name)]
+    if patterns:
+        problems.append(
+            f"a name that begins with '^' and ends with '$' for column {_numbers(patterns)}, "
+            "which data frames read as a pattern; rename it"
+        )
     if problems:
         raise InputError(f"{place}: the header has {'; and '.join(problems)}.")
 
@@ -41,7 +47,7 @@ def distinct_names(names: Sequence[str], place: str, *, suspect: bool = False) -
     cells is refused: there equal cells are no names.
     """
     suspect = suspect or may_be_cells(names)
-    if suspect or not all(names) or not names:
+    if suspect or not all(names) or not names or any(map(_is_pattern, names)):
         require_names(names, place, suspect=suspect)
     taken, times = set(names), Counter[str]()
     distinct = []
@@ -54,6 +60,11 @@ def distinct_names(names: Sequence[str], place: str, *, suspect: bool = False) -
             taken.add(name)
         distinct.append(name)
     return distinct
+
+
+def _is_pattern(name: str) -> bool:
+    """Return whether Polars takes a name for a regular expression over names."""
+    return name.startswith("^") and name.endswith("$")
 
 
 def renaming_notice(names: Sequence[str], distinct: Sequence[str]) -> str | None:

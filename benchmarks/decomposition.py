@@ -22,8 +22,7 @@ from benchmarks.workloads import FOLDER, Workload, adult_workload
 from discreet.io.frames import code_frame
 from discreet.methods.base import Task
 from discreet.methods.decomposition.decomposition import Decomposition
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Role
+from discreet.table.roles import ColumnSpec, Role
 
 SECTION = "Decomposition: four sensitive attributes of Adult"
 QUASI_IDENTIFIERS = ("age", "fnlwgt", "marital-status", "race", "sex")

@@ -25,9 +25,14 @@ from benchmarks.figures import Figure
 from benchmarks.full_domain import adult, data_folder
 from discreet.io.knowledge import KnowledgeSource, read_knowledge
 from discreet.job.model import Job
-from discreet.knowledge.links import Links, estimated_prior, link_terms
-from discreet.knowledge.table import Knowledge, knowledge_from_sets
-from discreet.knowledge.terms import Terms
+from discreet.knowledge.table import (
+    Knowledge,
+    Links,
+    Terms,
+    estimated_prior,
+    knowledge_from_sets,
+    link_terms,
+)
 from discreet.methods.quasi_sensitive.quasi_sensitive import principles_of
 from discreet.methods.quasi_sensitive.removal import (
     PAPER_ADAPTIVE,

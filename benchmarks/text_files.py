@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
-from discreet.table.column_spec import ColumnSpec
+from discreet.table.roles import ColumnSpec
 from discreet.table.roles import Role
 source = Source(path=Path(sys.argv[1]), delimiter=",")
 table = read_table(source, dict.fromkeys(column_names(source), ColumnSpec(Role.INSENSITIVE)))

@@ -20,7 +20,7 @@ from discreet.requirements.registry import REQUIREMENTS
 PACKAGE = Path(discreet.__file__).parent
 # A room may import from itself and from the rooms to its left.
 ORDER = [
-    "errors", "forks", "regular_files", "validated", "languages", "statements", "extras", "typing",
+    "errors", "regular_files", "languages", "statements", "extras", "typing",
     "plugins", "by_name", "listing", "result", "table", "hierarchies", "knowledge", "requirements",
     "methods", "io", "utility", "ledger", "releases", "attacks", "job", "report", "pipeline",
     "api", "cli", "testing", "__main__", "addons",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import discreet.forks  # noqa: F401  registers its hooks before any fork
+import discreet.extras  # noqa: F401  registers its hooks before any fork
 
 __version__ = "0.2.0"
 

@@ -12,7 +12,7 @@ from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.errors import HierarchyError
-from discreet.io.formats.code_lists import hierarchy_rows
+from discreet.io.code_lists import hierarchy_rows
 
 JOB = """
 source: {path: people.csv}

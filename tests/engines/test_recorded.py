@@ -15,15 +15,13 @@ from discreet.addons.spark.recording import Numbering, recorded_groups, stage_re
 from discreet.errors import AuditError, InputError, ReleaseError
 from discreet.io.frames import code_frame
 from discreet.job.model import Job
-from discreet.ledger.keys import hash_people
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.settings import LedgerSettings
-from discreet.ledger.terms import BCF_ANONYMITY
+from discreet.ledger.record import BCF_ANONYMITY
+from discreet.ledger.settings import LedgerSettings, hash_people
 from discreet.methods.base import CellColumn, Generalized, Task
 from discreet.pipeline.run import publish_folder
 from discreet.table.coded_table import CodedTable
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Role
+from discreet.table.roles import ColumnSpec, Role
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),

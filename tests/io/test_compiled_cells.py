@@ -12,14 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.io.test_csv_records import ANYTHING, QUOTED, by_definition, piece_of
 
-from discreet.io.csv import compiled_cells, file_pieces, numbered_cells
-from discreet.io.csv.compiled_cells import EMPTY, CompiledReader
+from discreet.io.csv import file_pieces, numbered_cells
 from discreet.io.csv.file_pieces import FilePiece
+from discreet.io.csv.numbered_cells import EMPTY, CompiledReader
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
-from discreet.table.column_spec import ColumnSpec
 from discreet.table.kernels import tiers
-from discreet.table.roles import Role
+from discreet.table.roles import ColumnSpec, Role
 
 NUMBERS = [
     "0",
@@ -112,7 +111,7 @@ def test_only_plain_whole_numbers_are_read_as_such(cell: str, behind: bytes) -> 
 def test_a_text_is_told_from_another_with_the_same_hash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiers.TIERS, "asked", "interpreted")
     monkeypatch.setitem(
-        compiled_cells._number_cells.interpreted.__globals__,  # type: ignore[attr-defined]
+        numbered_cells._number_cells.interpreted.__globals__,  # type: ignore[attr-defined]
         "_ODD",
         np.uint64(0),
     )
@@ -134,7 +133,6 @@ def test_pieces_that_are_declined_are_read_by_polars_among_the_others(
 ) -> None:
     """Cells are the same, by whatever code they were numbered."""
     monkeypatch.setattr(numbered_cells, "is_faster", lambda size: size > 100)
-    monkeypatch.setattr(compiled_cells, "MOST_TEXTS", most)
     monkeypatch.setattr(numbered_cells, "MOST_TEXTS", most)
     monkeypatch.setattr(file_pieces, "BLOCK_BYTES", 64)
     rows = [[f"t{n % 7}", str(n), "" if n % 5 else f"v{n % 11}", f"x{n % 3}"] for n in range(200)]

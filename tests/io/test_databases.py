@@ -16,8 +16,7 @@ import discreet as dc
 from discreet.errors import InputError, JobError
 from discreet.io.databases import connect, dialect_of, name_of, writing_tables
 from discreet.io.formats.database_tables import opened_table, select_of
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Role
+from discreet.table.roles import ColumnSpec, Role
 
 PEOPLE = pl.DataFrame(
     {

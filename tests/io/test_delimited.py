@@ -14,8 +14,7 @@ from discreet.io.header import check_columns
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
 from discreet.table.coded_table import CodedTable
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Distance, Role, ValueType
+from discreet.table.roles import ColumnSpec, Distance, Role, ValueType
 
 QUASI = ColumnSpec(Role.QUASI_IDENTIFIER)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.io import column_dictionary
-from discreet.io.canonical_text import canonical_text
+from discreet.io.column_dictionary import canonical_text
 from discreet.table import code_maps
 from discreet.table.coded_table import exact_value
 from discreet.table.roles import ValueType

@@ -23,12 +23,11 @@ from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.errors import InputError
-from discreet.io.canonical_files import is_compressed
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
+from discreet.io.writing import is_compressed
 from discreet.table.coded_table import CodedTable
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Role, ValueType
+from discreet.table.roles import ColumnSpec, Role, ValueType
 
 SECRET = "Wernicke"  # a cell that no message may repeat
 FRAME = pl.DataFrame(

@@ -21,9 +21,8 @@ from discreet.errors import InputError
 from discreet.io.frames import FrameKind, code_frame, frame_columns, frame_kind, to_frame
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
-from discreet.table.column_spec import ColumnSpec
 from discreet.table.published import PublishedColumn
-from discreet.table.roles import Role, ValueType
+from discreet.table.roles import ColumnSpec, Role, ValueType
 
 FRAME = pl.DataFrame(
     {

@@ -6,8 +6,7 @@ import pytest
 from discreet.io.csv import file_pieces, numbered_cells
 from discreet.io.source import Source
 from discreet.io.tables import read_table
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Role, ValueType
+from discreet.table.roles import ColumnSpec, Role, ValueType
 
 PLAIN = [str(number) for number in (7, 0, 1_000, 99, 16_777_215, 7, 10, 1)] * 3
 ODD = ["007", "+7", " 7", "7 ", "-0", "-7", "7.0", "1e3", "", "x", "16777216", "4294967296", "٣"]

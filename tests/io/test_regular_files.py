@@ -18,8 +18,7 @@ from discreet.errors import InputError
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
 from discreet.regular_files import open_regular, read_whole, unpacking_at_most
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Role
+from discreet.table.roles import ColumnSpec, Role
 
 SOURCE = Path(dc.__file__).parent
 MEMORY = 1 << 32  # bytes of address space beyond what the imports take
@@ -157,14 +156,14 @@ READERS = {"read_text", "read_bytes", "read_parquet", "scan_parquet", "read_parq
 ALLOWED = {
     ("regular_files.py", "os.open"): "the guarded way itself",
     ("forks.py", "read_bytes"): "names of this process's threads",
-    ("io/formats/arrow_files.py", "scan_parquet"): "behind require_file",
-    ("io/formats/arrow_files.py", "read_parquet_schema"): "behind require_file",
-    ("io/formats/arrow_files.py", "scan_ipc"): "behind require_file",
-    ("io/formats/arrow_files.py", "read_ipc_stream"): "behind require_file",
-    ("io/formats/arrow_files.py", "read_ipc_schema"): "behind require_file",
+    ("io/arrow_files.py", "scan_parquet"): "behind require_file",
+    ("io/arrow_files.py", "read_parquet_schema"): "behind require_file",
+    ("io/arrow_files.py", "scan_ipc"): "behind require_file",
+    ("io/arrow_files.py", "read_ipc_stream"): "behind require_file",
+    ("io/arrow_files.py", "read_ipc_schema"): "behind require_file",
     ("io/formats/spreadsheets.py", "read_excel"): "behind require_file",
-    ("io/canonical_files.py", "read_metadata"): "behind the audit's check of regular files",
-    ("io/canonical_files.py", "ParquetFile"): "behind the audit's check of regular files",
+    ("io/writing.py", "read_metadata"): "behind the audit's check of regular files",
+    ("io/writing.py", "ParquetFile"): "behind the audit's check of regular files",
     ("addons/spark/reading.py", "ParquetFile"): "behind require_file, and parts of the engine",
     ("statements.py", "read_text"): "a resource of the package",
     ("report/pieces.py", "read_text"): "a resource of the package",

@@ -10,14 +10,13 @@ from tests import naive
 from tests.saving import UNATTACKED
 
 import discreet as dc
-from discreet.io.canonical_text import canonical_text
+from discreet.io.column_dictionary import canonical_text
 from discreet.io.frames import code_frame
 from discreet.io.writing import typed_values
 from discreet.job.table_profile import profile_table
 from discreet.table.code_maps import code_of_value
 from discreet.table.coded_table import Column
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Role, ValueType
+from discreet.table.roles import ColumnSpec, Role, ValueType
 
 NUMBER, INTEGER, DATE = ValueType.NUMBER, ValueType.INTEGER, ValueType.DATE
 

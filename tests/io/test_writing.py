@@ -19,9 +19,8 @@ from discreet.errors import ReleaseError
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
 from discreet.io.writing import OutputFormat, write_table
-from discreet.table.column_spec import ColumnSpec
 from discreet.table.published import PublishedColumn
-from discreet.table.roles import Role
+from discreet.table.roles import ColumnSpec, Role
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
 TRICKY = st.text(st.sampled_from(' ,;\t|"\r\nab*é\ufeff'), max_size=6)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.knowledge.individual_risk import household_risks, risk_from_weights
+from discreet.knowledge.population_figures import household_risks, risk_from_weights
 
 
 def by_definition(rows: int, weight: float) -> float:

@@ -8,9 +8,7 @@ from tests.tables import coded_column
 
 from discreet.errors import InputError
 from discreet.io.knowledge import KnowledgeSource, read_knowledge
-from discreet.knowledge.links import estimated_prior, link
-from discreet.knowledge.table import Knowledge, knowledge_from_sets
-from discreet.knowledge.terms import terms_of
+from discreet.knowledge.table import Knowledge, estimated_prior, knowledge_from_sets, link, terms_of
 from discreet.table.roles import Role
 
 

@@ -14,10 +14,8 @@ from tests.saving import UNATTACKED
 import discreet as dc
 from discreet.errors import InputError, JobError, ReleaseError
 from discreet.io.databases import connect
-from discreet.ledger.keys import create_key, hash_people
-from discreet.ledger.ledger import Ledger
-from discreet.ledger.settings import LedgerSettings
-from discreet.ledger.store import MIGRATIONS
+from discreet.ledger.ledger import MIGRATIONS, Ledger
+from discreet.ledger.settings import LedgerSettings, create_key, hash_people
 
 
 def job_for(settings: LedgerSettings) -> dc.Job:

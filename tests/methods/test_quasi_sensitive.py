@@ -13,8 +13,7 @@ from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.io.knowledge import KnowledgeSource, read_knowledge
-from discreet.knowledge.links import estimated_prior, link_terms
-from discreet.knowledge.terms import Terms
+from discreet.knowledge.table import Terms, estimated_prior, link_terms
 from discreet.methods.quasi_sensitive.quasi_sensitive import principles_of
 from discreet.methods.quasi_sensitive.removal import (
     PAPER_ADAPTIVE,

@@ -18,10 +18,8 @@ from discreet.methods.shared.judged_persons import verdict_on_persons
 from discreet.requirements.base import Domain
 from discreet.table.classes import Classes
 from discreet.table.coded_table import Column
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.person_counts import PersonBasis, count_persons
-from discreet.table.persons import Persons
-from discreet.table.roles import Role
+from discreet.table.persons import PersonBasis, Persons, count_persons
+from discreet.table.roles import ColumnSpec, Role
 
 Bundles = list[str]  # by member: the values of the member's rows, a letter each
 BUNDLES = st.lists(st.text("uvwx", min_size=1, max_size=4), min_size=1, max_size=5)

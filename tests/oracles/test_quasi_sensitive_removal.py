@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import knowledge_tables as plain
 
-from discreet.knowledge.links import Links
-from discreet.knowledge.table import Knowledge, knowledge_from_sets
+from discreet.knowledge.table import Knowledge, Links, knowledge_from_sets
 from discreet.methods.quasi_sensitive.quasi_sensitive import principles_of
 from discreet.methods.quasi_sensitive.removal import (
     INFEASIBLE,

@@ -12,8 +12,7 @@ from discreet.io.frames import code_frame
 from discreet.methods.base import Task
 from discreet.pipeline.run import make_release
 from discreet.requirements.feasibility import permissible_ell
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Role
+from discreet.table.roles import ColumnSpec, Role
 
 QUASI_IDENTIFIERS = ["age", "fnlwgt", "marital-status", "race", "sex"]
 SENSITIVE = ["occupation", "education", "hours-per-week", "relationship"]

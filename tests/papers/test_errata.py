@@ -26,8 +26,7 @@ from tests.tables import coded_column, coded_table
 import discreet as dc
 from discreet.attacks.series_beliefs import Series, joint
 from discreet.hierarchies.cells import Range, parse_cell
-from discreet.knowledge.links import link
-from discreet.knowledge.table import knowledge_from_sets
+from discreet.knowledge.table import knowledge_from_sets, link
 from discreet.methods.decomposition.noise import add_noise, index_sensitive
 from discreet.methods.full_domain.full_domain import minimal_nodes
 from discreet.methods.quasi_sensitive.removal import _costs

@@ -11,8 +11,7 @@ from benchmarks.quasi_sensitive import paper_knowledge
 from tests.tables import coded_column
 
 import discreet as dc
-from discreet.knowledge.links import estimated_prior, link
-from discreet.knowledge.table import knowledge_from_sets
+from discreet.knowledge.table import estimated_prior, knowledge_from_sets, link
 from discreet.requirements.base import Domain
 from discreet.requirements.quasi_sensitive import LabelPosteriors, QsClDiversity, QsTCloseness
 from discreet.table.classes import Classes, classes_of

@@ -23,9 +23,8 @@ from discreet.attacks.non_membership import beliefs_after_facts
 from discreet.io.frames import code_series
 from discreet.requirements.base import Domain
 from discreet.table.classes import Classes
-from discreet.table.column_spec import ColumnSpec
 from discreet.table.persons import Persons
-from discreet.table.roles import Role, Unit
+from discreet.table.roles import ColumnSpec, Role, Unit
 
 Rows = list[tuple[int, int, str, str]]  # person, group, two sensitive values
 ROWS = st.lists(

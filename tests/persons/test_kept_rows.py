@@ -90,8 +90,7 @@ def _dense(keys: list[Any]) -> np.ndarray[Any, np.dtype[np.int32]]:
 
 def _column(values: list[str]) -> Any:
     from discreet.io.frames import code_series
-    from discreet.table.column_spec import ColumnSpec
-    from discreet.table.roles import Role
+    from discreet.table.roles import ColumnSpec, Role
 
     return code_series(pl.Series("s", values), ColumnSpec(Role.SENSITIVE), (), "test")
 

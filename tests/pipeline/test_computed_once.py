@@ -14,8 +14,8 @@ import discreet as dc
 from discreet.attacks import run
 from discreet.errors import AuditError
 from discreet.hierarchies import coverage
+from discreet.ledger.ledger import Store
 from discreet.ledger.settings import LedgerSettings
-from discreet.ledger.store import Store
 from discreet.pipeline import one_machine
 from discreet.pipeline.run import publish_folder
 from discreet.releases.audit import audit

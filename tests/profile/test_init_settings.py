@@ -10,7 +10,7 @@ import yaml
 from experiments.role_tables import Drawing
 
 import discreet as dc
-from discreet.hierarchies.ordered_labels import label_order
+from discreet.hierarchies.automatic import label_order
 from discreet.job.proposing.job_text import propose_job
 from discreet.job.proposing.questions import QUESTIONS
 

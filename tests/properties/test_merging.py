@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from discreet.hierarchies.hierarchy import Hierarchy, level_from_groups
-from discreet.knowledge.links import Links
-from discreet.knowledge.table import knowledge_from_sets
+from discreet.knowledge.table import Links, knowledge_from_sets
 from discreet.requirements.attackers.lkc_privacy import LkcPrivacy
 from discreet.requirements.base import Domain, Requirement
 from discreet.requirements.closeness import TCloseness

@@ -12,7 +12,7 @@ from tests.mass.cases import METHODS, SERIES, make_case
 from tests.mass.running import _publish, _refused
 
 import discreet as dc
-from discreet.ledger import keys
+from discreet.ledger import settings
 from discreet.table.kernels.tiers import TIERS
 
 CASES = 2  # of each method
@@ -28,7 +28,7 @@ def test_both_tiers_publish_the_same(number, tmp_path, monkeypatch):
     with dc.Ledger.create(dc.LedgerSettings(path=start / "people.ledger").located(start)):
         pass  # groups follow the ledger's key too, which is random
     published = []
-    monkeypatch.setattr(keys.secrets, "token_bytes", bytes)  # it orders persons
+    monkeypatch.setattr(settings.secrets, "token_bytes", bytes)  # it orders persons
     for tier in ("interpreted", "compiled"):
         monkeypatch.setattr(TIERS, "asked", tier)
         shutil.copytree(start, tmp_path / tier)

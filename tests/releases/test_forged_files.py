@@ -183,7 +183,7 @@ def test_a_parquet_file_of_another_version_is_a_problem(copied, monkeypatch):
 
 def test_a_parquet_file_too_large_to_compare_is_remarked_upon(copied, monkeypatch):
     folder = copied("generalized-parquet")
-    monkeypatch.setattr("discreet.io.canonical_files.DENSE_BYTES", 1)
+    monkeypatch.setattr("discreet.io.writing.DENSE_BYTES", 1)
     found = dc.audit(folder)
     assert found.ok
     assert "its bytes were not compared" in found.remarks[0]

@@ -23,8 +23,7 @@ from discreet.releases.audit.row_order import _is_related as is_related
 from discreet.releases.kinds.decomposed import chance_of_order
 from discreet.releases.manifest import sha256_of
 from discreet.releases.worlds.sensitive_sets import index_signatures, read_sets
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Distance, Role, ValueType
+from discreet.table.roles import ColumnSpec, Distance, Role, ValueType
 
 ROWS = 100_000  # more than 65,536: the first places of a sorted file are no sample of it
 SPEC = ColumnSpec(Role.QUASI_IDENTIFIER, ValueType.TEXT, Distance.EQUAL, None)

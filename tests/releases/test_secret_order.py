@@ -10,7 +10,7 @@ import pytest
 from tests.saving import UNATTACKED
 
 import discreet as dc
-from discreet.table.entropy import FIXED_ORDER
+from discreet.table.counts import FIXED_ORDER
 
 ROWS = 24
 FRAME = pl.DataFrame(

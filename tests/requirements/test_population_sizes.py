@@ -19,8 +19,7 @@ from tests.saving import UNATTACKED
 import discreet as dc
 from discreet.io.frames import code_frame
 from discreet.job.sampling_weights import rounded
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Distance, Role, ValueType
+from discreet.table.roles import ColumnSpec, Distance, Role, ValueType
 
 QUASI = ["age", "zip"]
 ATTRIBUTES = {

@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.table.kernels import kernel, tiers
-from discreet.table.kernels.lengthening import lengthened
-from discreet.table.kernels.listening import NoCompilerWarning
+from discreet.table.kernels import NoCompilerWarning, kernel, tiers
+from discreet.table.kernels.lists import lengthened
 from discreet.table.kernels.tiers import Kernel
 
 compiling = pytest.mark.skipif(
@@ -260,7 +259,7 @@ def test_a_damaged_cache_means_only_compiling_again(tmp_path, damage):
 
 READ_ONLY = """
 import tempfile
-from discreet.table.kernels.listening import listeners
+from discreet.table.kernels import listeners
 
 def refuse(*_, **__):
     raise PermissionError("read-only")
@@ -291,7 +290,7 @@ def test_two_processes_may_fill_an_empty_cache_at_once(tmp_path):
 def test_listeners_are_told_of_compiling(tmp_path):
     code = """
 import numpy as np
-from discreet.table.kernels.listening import listeners
+from discreet.table.kernels import listeners
 told = []
 listeners.append(lambda kernels, seconds: told.append((kernels, seconds)))
 from discreet.releases.worlds.permanents import matching_beliefs_of_groups
@@ -312,7 +311,7 @@ import math
 from typing import NamedTuple
 import numpy as np
 from discreet.table.kernels import kernel
-from discreet.table.kernels.lengthening import lengthened
+from discreet.table.kernels.lists import lengthened
 
 class Given(NamedTuple):
     values: np.ndarray

@@ -43,9 +43,8 @@ from discreet.requirements.basis import Basis
 from discreet.requirements.covered_values import of_sensitive_values
 from discreet.requirements.registry import requirement_from_mapping
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.column_spec import ColumnSpec
 from discreet.table.persons import Persons, persons_of
-from discreet.table.roles import Distance, Role, ValueType
+from discreet.table.roles import ColumnSpec, Distance, Role, ValueType
 
 Cell = str | float | None
 _PLAIN = Role.INSENSITIVE  # of a column that is read to tell rows apart

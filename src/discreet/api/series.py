@@ -45,11 +45,16 @@ from discreet.attacks.series_beliefs import (
 )
 from discreet.errors import InputError, ReleaseError
 from discreet.io.correlations import read_correlation
-from discreet.ledger.keys import hex_of
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.record import Contents, SignatureArrays
-from discreet.ledger.settings import LedgerSettings
-from discreet.ledger.terms import CORRELATION_HASH, M_INVARIANCE, RHO_DIFFERENT, least_rho
+from discreet.ledger.record import (
+    CORRELATION_HASH,
+    M_INVARIANCE,
+    RHO_DIFFERENT,
+    Contents,
+    SignatureArrays,
+    least_rho,
+)
+from discreet.ledger.settings import LedgerSettings, hex_of
 from discreet.methods.series.beliefs.components import PublishedGroups
 from discreet.methods.series.beliefs.correlation import Correlation, Unstated, Value
 from discreet.pipeline.series import belief_problems, invariance_problems

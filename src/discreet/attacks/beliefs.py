@@ -61,8 +61,7 @@ from discreet.statements import Statement
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.kernels.lists import distinct_values, entries_of, places_of, stretches
-from discreet.table.person_counts import PersonBasis, count_persons
-from discreet.table.persons import Persons
+from discreet.table.persons import PersonBasis, Persons, count_persons
 from discreet.typing import Bools, Codes, Floats, Ints
 
 ALL_ROWS = Statement("knows.all-rows")

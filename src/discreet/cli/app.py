@@ -147,7 +147,7 @@ def _leave_out_others(command: str) -> None:
 def main() -> NoReturn:
     """Run the command line."""
     from discreet.cli.console import CompilingNotes, flushed, guarded, open_streams
-    from discreet.table.kernels.listening import NoCompilerWarning, listeners
+    from discreet.table.kernels import NoCompilerWarning, listeners
 
     open_streams()
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # none is ours; to look takes time

@@ -111,7 +111,7 @@ def build(
     """Write the hierarchy file of a classification from its official code list."""
     with guarded(debug=debug):
         from discreet.errors import InputError
-        from discreet.io.formats.code_lists import write_code_hierarchy
+        from discreet.io.code_lists import write_code_hierarchy
         from discreet.io.source import Source
 
         if to.exists():

@@ -85,8 +85,8 @@ def show(
 ) -> None:
     """Show one release; held-back records as keyed hashes."""
     with guarded(as_json=json, debug=debug):
-        from discreet.ledger.keys import hex_of
         from discreet.ledger.ledger import Ledger
+        from discreet.ledger.settings import hex_of
 
         with Ledger.open(settings_of(place, key)) as ledger:
             ledger.settled()

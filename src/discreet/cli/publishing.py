@@ -123,7 +123,7 @@ def publish(
         from discreet.job.model import Job
         from discreet.pipeline.decide import require_reason
         from discreet.pipeline.run import publish_folder
-        from discreet.table.entropy import WARNING, fixed_order
+        from discreet.table.counts import WARNING, fixed_order
 
         require_reason(accept_risk)
         loaded = Job.load(job)

@@ -64,14 +64,15 @@ from discreet.hierarchies.building import (
     present,
 )
 from discreet.hierarchies.files import read_hierarchy_file
-from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.hierarchies.intervals import (
+from discreet.hierarchies.groupings import (
     CalendarUnit,
+    Side,
     calendar_grouping,
     exact,
     interval_grouping,
+    mask_groupings,
 )
-from discreet.hierarchies.masks import Side, mask_groupings
+from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.table.coded_table import Column
 
 # A mapping's value may be omitted: its key is then a leaf.
@@ -375,7 +376,7 @@ class Standard(HierarchySpec):
         return self
 
     def build(self, column: Column, folder: Path) -> Hierarchy:
-        from discreet.hierarchies.standards.standard import code_hierarchy, number_hierarchy
+        from discreet.hierarchies.standard_codes import code_hierarchy, number_hierarchy
 
         match self.standard:
             case "age":

@@ -11,8 +11,7 @@ from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
 from discreet.methods.series.beliefs.correlation import Correlation, Unstated, problems_of
 from discreet.regular_files import read_text
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Role
+from discreet.table.roles import ColumnSpec, Role
 
 HEADER = ("old", "new", "probability")
 

@@ -18,13 +18,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
-from discreet.extras import PANDAS_FRAMES, require_pyarrow
-from discreet.forks import require_unforked
+from discreet.extras import PANDAS_FRAMES, require_pyarrow, require_unforked
 from discreet.io.column_dictionary import is_cell_type, no_cells, recode, sort_dictionary
 from discreet.io.header import names_read, require_names
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.column_spec import ColumnSpec
 from discreet.table.published import PublishedColumn
+from discreet.table.roles import ColumnSpec
 from discreet.typing import Codes
 
 DIRECT_RANGE = 1 << 22  # integers within such a range are counted by direct address

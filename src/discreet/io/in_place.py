@@ -39,8 +39,8 @@ from discreet.io.formats.database_tables import opened_relation, select_of, with
 from discreet.io.frames import code_frame
 from discreet.io.header import distinct_names, renaming_notice, require_names
 from discreet.table.coded_table import CodedTable
-from discreet.table.column_spec import ColumnSpec
 from discreet.table.persons import Persons
+from discreet.table.roles import ColumnSpec
 
 NUMBER = "discreet_person"  # the column of numbers in the place of identifiers
 COUNT = "discreet_count"

@@ -19,6 +19,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
+from discreet.by_name import Validated
 from discreet.errors import InputError
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table, suspect_names
@@ -26,9 +27,7 @@ from discreet.knowledge.table import Knowledge, knowledge_from_sets
 from discreet.listing import nearest_column
 from discreet.regular_files import MOST_BYTES, unpacking_at_most
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Role, ValueType
-from discreet.validated import Validated
+from discreet.table.roles import ColumnSpec, Role, ValueType
 
 ALL_OTHERS = "*"
 

@@ -27,10 +27,10 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from discreet.by_name import Validated
 from discreet.errors import InputError
 from discreet.io.databases import dialect_of
 from discreet.regular_files import open_regular
-from discreet.validated import Validated
 
 DASH = Path("-")
 NAME = "standard-input"

@@ -11,25 +11,26 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import InputError
-from discreet.forks import require_unforked
+from discreet.extras import require_unforked
+from discreet.io.arrow_files import arrow_columns, arrow_names
 from discreet.io.column_dictionary import sort_dictionary
 from discreet.io.csv.file_pieces import FilePiece, cut_file, read_piece
 from discreet.io.csv.layout import (
     header,
     nul_bytes,
     open_layout,
+    open_utf8,
     require_same_columns,
     suspect_header,
     written_header,
+    wrong_encoding,
 )
 from discreet.io.csv.numbered_cells import NumberedCells, PieceReader, whole_records
-from discreet.io.csv.text_stream import open_utf8, wrong_encoding
-from discreet.io.formats.arrow_files import arrow_columns, arrow_names
 from discreet.io.frames import code_series
 from discreet.io.header import distinct_names, require_names
 from discreet.io.source import Source, Tell, ignore_progress
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.column_spec import ColumnSpec
+from discreet.table.roles import ColumnSpec
 from discreet.typing import Ints
 
 

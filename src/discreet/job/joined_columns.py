@@ -11,8 +11,7 @@ from discreet.io.frames import code_series
 from discreet.job.model import Job
 from discreet.job.parts import Attribute
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import ValueType
+from discreet.table.roles import ColumnSpec, ValueType
 
 SEPARATORS = (";", "|", "¦", "\x1f")  # of the members of a set: the first that no value contains
 

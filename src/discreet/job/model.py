@@ -25,7 +25,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from discreet.attacks.registry import ATTACKS
 from discreet.by_name import nearest
 from discreet.errors import InputError, JobError
-from discreet.forks import require_unforked
+from discreet.extras import require_unforked
 from discreet.hierarchies.specs import HIERARCHY_KINDS
 from discreet.io.knowledge import KnowledgeSource
 from discreet.io.source import Source

@@ -19,14 +19,13 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from discreet.attacks.registry import ATTACKS, AnyAttack
-from discreet.by_name import nearest
+from discreet.by_name import Validated, nearest
 from discreet.errors import InputError
 from discreet.hierarchies.specs import AnyHierarchy, HierarchySpec
 from discreet.io.databases import dialect_of
 from discreet.io.knowledge import KnowledgeSource
 from discreet.table.persons import CollapseRule
 from discreet.table.roles import Distance, Role, ValueType
-from discreet.validated import Validated
 
 Value = Annotated[str, Field(coerce_numbers_to_str=True)] | None  # null is a missing value
 Values = Annotated[tuple[Value, ...], BeforeValidator(lambda given: _listed(given))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field, model_validator
 
-from discreet.validated import Validated
+from discreet.by_name import Validated
 
 
 class RiskLimits(Validated):

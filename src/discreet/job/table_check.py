@@ -39,8 +39,7 @@ from discreet.requirements.value_bounds import AlphaKAnonymity, BetaLikeness, De
 from discreet.result import Result
 from discreet.statements import Statement
 from discreet.table.counts import count_classes
-from discreet.table.person_counts import PersonBasis, count_persons
-from discreet.table.persons import PersonCounts, Persons
+from discreet.table.persons import PersonBasis, PersonCounts, Persons, count_persons
 from discreet.table.roles import Unit
 
 # The models whose figure follows from a table alone, whatever their bound.

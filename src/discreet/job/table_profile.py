@@ -30,9 +30,8 @@ from discreet.job.value_spellings import (
     nearly_alike_sentence,
     number_spellings,
 )
-from discreet.knowledge.links import Links
 from discreet.knowledge.population_figures import PopulationFigures
-from discreet.knowledge.terms import terms_of
+from discreet.knowledge.table import Links, terms_of
 from discreet.requirements.base import Domain
 from discreet.requirements.closeness import TCloseness, distance_from_table
 from discreet.requirements.feasibility import (

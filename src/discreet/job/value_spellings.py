@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from discreet.io.canonical_text import NUMBER_FORM, canonical_text
+from discreet.io.column_dictionary import NUMBER_FORM, canonical_text
 from discreet.job.model import Job
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import Role, ValueType

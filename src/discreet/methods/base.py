@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.by_name import Named
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.knowledge.links import Links, estimated_prior, link
-from discreet.knowledge.table import Knowledge
+from discreet.knowledge.table import Knowledge, Links, estimated_prior, link
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.requirements.base import Domain, Domains, Requirement, requirements_within
 from discreet.requirements.basis import Basis
@@ -28,8 +27,7 @@ from discreet.requirements.mutual_information import Information, measure_inform
 from discreet.table.bitmaps import Bitmap
 from discreet.table.classes import Classes
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.counts import ClassCounts, count_classes, summed_weights
-from discreet.table.entropy import secret_generator
+from discreet.table.counts import ClassCounts, count_classes, secret_generator, summed_weights
 from discreet.table.past_releases import History
 from discreet.table.persons import Keeping
 from discreet.table.rare_values import RareTreatment

@@ -13,14 +13,13 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import InputError, JobError
-from discreet.io.canonical_text import canonical_text
+from discreet.io.column_dictionary import canonical_text
 from discreet.io.frames import code_series
 from discreet.job.joined_columns import SEPARATORS
 from discreet.job.model import Job
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.column_spec import ColumnSpec
 from discreet.table.persons import CollapseRule, Persons, chosen_codes, varying_persons
-from discreet.table.roles import ValueType
+from discreet.table.roles import ColumnSpec, ValueType
 
 PLACE = "the collapsed table"  # of an error
 SIGNIFICANT = 12  # digits of a sum or a mean

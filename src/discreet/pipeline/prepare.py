@@ -22,7 +22,7 @@ from discreet.hierarchies.cells import (
 )
 from discreet.hierarchies.hierarchy import Hierarchy, Level
 from discreet.hierarchies.specs import Automatic
-from discreet.io.canonical_text import canonical_text
+from discreet.io.column_dictionary import canonical_text
 from discreet.io.knowledge import read_knowledge
 from discreet.io.tables import column_names, read_table
 from discreet.job.direct_identifiers import refusal
@@ -42,11 +42,9 @@ from discreet.requirements.covered_values import of_sensitive_values
 from discreet.requirements.delta_presence import DeltaPresence
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.person_counts import PersonBasis
-from discreet.table.persons import Keeping
+from discreet.table.persons import Keeping, PersonBasis
 from discreet.table.published import PERSON
-from discreet.table.roles import Role, Unit
+from discreet.table.roles import ColumnSpec, Role, Unit
 from discreet.table.secrets import LEAST_ROWS, NEARLY, connected, find_dependencies
 
 if TYPE_CHECKING:

@@ -23,9 +23,8 @@ from discreet.job.person import Person
 from discreet.job.person_agreement import Agreement, may_be_constant, require_agreement
 from discreet.releases.manifest import sha256_of
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.column_spec import ColumnSpec
 from discreet.table.persons import OneRowEach, Persons, persons_of
-from discreet.table.roles import Role, ValueType
+from discreet.table.roles import ColumnSpec, Role, ValueType
 from discreet.typing import PersonHashes
 
 if TYPE_CHECKING:
@@ -158,7 +157,7 @@ def require_identifiers(lacking: Mapping[str, int]) -> None:
 
 def hashes_of(identifiers: Sequence[Column], key: bytes) -> PersonHashes:
     """The keyed hash of every row's person, whom all these columns name together."""
-    from discreet.ledger.keys import hash_people
+    from discreet.ledger.settings import hash_people
 
     if len(identifiers) == 1:
         (named,) = identifiers

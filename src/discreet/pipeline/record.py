@@ -39,7 +39,7 @@ class Draft:
     @property
     def held_back(self) -> list[str]:
         """The keyed hashes of the people that the release does not contain."""
-        from discreet.ledger.keys import hex_of
+        from discreet.ledger.settings import hex_of
 
         return hex_of(self.contents.people[self.contents.group < 0])
 
@@ -131,8 +131,7 @@ def draft_of_groups(
 
     ``numbered`` says whether the files have the numbers of groups.
     """
-    from discreet.ledger.record import Contents, Entry
-    from discreet.ledger.terms import BCF_ANONYMITY, terms_of
+    from discreet.ledger.record import BCF_ANONYMITY, Contents, Entry, terms_of
 
     people = task.basis.people
     assert people is not None

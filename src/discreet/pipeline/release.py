@@ -28,7 +28,7 @@ from discreet.releases.manifest import Manifest
 from discreet.result import Result
 from discreet.statements import Statement, speaking
 from discreet.table.coded_table import CodedTable
-from discreet.table.entropy import fixed_order
+from discreet.table.counts import fixed_order
 
 if TYPE_CHECKING:
     from discreet.attacks.run import AttackReport

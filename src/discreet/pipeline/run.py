@@ -48,7 +48,7 @@ from discreet.pipeline.record import (
 )
 from discreet.pipeline.release import ATTACK_SECONDS, Proof, Release, private_facts, timing
 from discreet.releases.manifest import Manifest
-from discreet.table.entropy import fixed_order
+from discreet.table.counts import fixed_order
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger

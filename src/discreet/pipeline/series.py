@@ -24,18 +24,22 @@ from discreet.attacks.series_beliefs import (
 from discreet.errors import InputError
 from discreet.io.correlations import read_correlation
 from discreet.job.model import Job
-from discreet.ledger.history import history_of, past_contents, values_of
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.record import Contents, Entry, GroupSignatures
-from discreet.ledger.terms import (
+from discreet.ledger.record import (
     BCF_ANONYMITY,
     M_INVARIANCE,
     RHO_DIFFERENT,
+    Contents,
+    Entry,
+    GroupSignatures,
     domain_of_series,
     greatest_k,
+    history_of,
     least_rho,
+    past_contents,
     require_same_terms,
     terms_of,
+    values_of,
 )
 from discreet.methods.base import Past, Task
 from discreet.methods.series.beliefs.correlation import Correlation

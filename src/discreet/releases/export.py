@@ -26,8 +26,7 @@ import polars as pl
 from discreet.errors import AuditError, InputError, ReleaseError
 from discreet.extras import require_extra
 from discreet.io.atomic import hidden_folder
-from discreet.io.canonical_text import canonical_text
-from discreet.io.column_dictionary import render
+from discreet.io.column_dictionary import canonical_text, render
 from discreet.io.formats.statistical_files import (
     EXACT_WHOLE,
     FileLabels,
@@ -44,9 +43,8 @@ from discreet.releases.audit.audit import audit_folder, read_tables
 from discreet.releases.manifest import Manifest
 from discreet.table.bitmaps import sets_of
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.column_spec import ColumnSpec
 from discreet.table.published import PublishedColumn
-from discreet.table.roles import Role, ValueType
+from discreet.table.roles import ColumnSpec, Role, ValueType
 
 ExportFormat = Literal["csv", "parquet", "arrow", "spss", "stata", "xport", "excel"]
 ENDINGS = {

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, WrapValidato
 
 from discreet import __version__
 from discreet.errors import InputError, ReleaseError
-from discreet.forks import require_unforked
+from discreet.extras import require_unforked
 from discreet.io.knowledge import KnowledgeColumns
 from discreet.methods.registry import AnyMethodEntry
 from discreet.regular_files import open_regular, path_of, read_whole

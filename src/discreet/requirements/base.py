@@ -20,12 +20,12 @@ from pydantic import Field
 
 from discreet.by_name import Named
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.knowledge.links import Links
+from discreet.knowledge.table import Links
 from discreet.requirements.attackers.attacker import Attacker, KeySets
 from discreet.statements import Statement, stating
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, ValueCounts
-from discreet.table.person_counts import PersonBasis
+from discreet.table.persons import PersonBasis
 from discreet.table.roles import Distance, Role, Unit
 from discreet.typing import Floats
 

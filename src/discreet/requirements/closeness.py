@@ -43,7 +43,7 @@ from discreet.requirements.exact_ratios import by_class
 from discreet.statements import Statement
 from discreet.table.counts import ValueCounts
 from discreet.table.kernels.lists import stretches
-from discreet.table.person_counts import PersonBasis
+from discreet.table.persons import PersonBasis
 from discreet.table.roles import Distance, Unit
 from discreet.typing import Codes, Floats, Ints
 

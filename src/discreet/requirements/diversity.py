@@ -51,7 +51,7 @@ from discreet.requirements.exact_ratios import by_class, exact, scaled
 from discreet.statements import Statement, stating
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.kernels import kernel
-from discreet.table.person_counts import PersonBasis
+from discreet.table.persons import PersonBasis
 from discreet.table.roles import Unit
 from discreet.typing import Floats, Ints
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from discreet.requirements.base import Domains, SizeRequirement
 from discreet.statements import Statement
 from discreet.table.counts import ClassCounts
-from discreet.table.person_counts import PersonBasis
+from discreet.table.persons import PersonBasis
 from discreet.table.roles import Unit
 from discreet.typing import Floats
 

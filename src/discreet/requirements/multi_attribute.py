@@ -34,7 +34,7 @@ from discreet.requirements.diversity import (
 )
 from discreet.statements import stating
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts
-from discreet.table.person_counts import PersonBasis
+from discreet.table.persons import PersonBasis
 from discreet.table.roles import Unit
 from discreet.typing import Floats
 

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from discreet.knowledge.individual_risk import risk_from_weights
+from discreet.knowledge.population_figures import risk_from_weights
 from discreet.requirements.base import TOLERANCE, Domains
 from discreet.requirements.k_map import PopulationRequirement
 from discreet.statements import Statement

@@ -6,7 +6,7 @@ group of a person, looks each row's terms up in the knowledge table E, and avera
 ===================  =========================================================================
 paper                here
 ===================  =========================================================================
-E, K(tp)             ``knowledge.table.Knowledge``, ``knowledge.links.Links``
+E, K(tp)             ``knowledge.table.Knowledge``, ``knowledge.table.Links``
 P(tp→L)              1/|K| for L in K (``weights: equal``), or ∝ α(L) (``weights: prior``)
 β(q,L)               the mean of P over the *linked* rows of a group
 α(q,L)               ``Links.prior``: given with E, or estimated from the original table
@@ -31,12 +31,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.errors import InputError
-from discreet.knowledge.links import Links
+from discreet.knowledge.table import Links
 from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain
 from discreet.statements import Statement
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.kernels.lists import entries_of, stretches
-from discreet.table.person_counts import PersonBasis
+from discreet.table.persons import PersonBasis
 from discreet.table.roles import Role, Unit
 from discreet.typing import Floats, Ints
 

@@ -34,7 +34,7 @@ from discreet.requirements.exact_ratios import by_class, exact, product, scaled
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.statements import Statement
 from discreet.table.counts import ClassCounts, ValueCounts
-from discreet.table.person_counts import PersonBasis
+from discreet.table.persons import PersonBasis
 from discreet.table.roles import Unit
 from discreet.typing import Floats, Ints
 

@@ -19,9 +19,8 @@ from discreet.knowledge.table import Knowledge
 from discreet.methods.base import Method, Task
 from discreet.requirements.base import Domains, Requirement
 from discreet.table.classes import Classes
-from discreet.table.column_spec import ColumnSpec
 from discreet.table.counts import ClassCounts, count_classes
-from discreet.table.roles import Role
+from discreet.table.roles import ColumnSpec, Role
 from discreet.testing.method_checks import LEDGER, published_sample
 from discreet.testing.sample_tables import ATTRIBUTES, check_named, expect, sample_table
 from discreet.typing import Bools

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.knowledge.terms import Terms, terms_of
+from discreet.knowledge.table import Terms, terms_of
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Persons
 from discreet.table.roles import Distance, Role

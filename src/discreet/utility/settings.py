@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from discreet.validated import Validated
+from discreet.by_name import Validated
 
 if TYPE_CHECKING:
     from discreet.utility.queries import QueryWorkload

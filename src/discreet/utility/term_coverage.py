@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.knowledge.terms import Terms, terms_of
+from discreet.knowledge.table import Terms, terms_of
 from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import starts_of, stretches

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.hierarchies.cells import SUPPRESSED
-from discreet.knowledge.links import Links, link_terms
-from discreet.knowledge.terms import Terms, terms_of
+from discreet.knowledge.table import Links, Terms, link_terms, terms_of
 from discreet.requirements.quasi_sensitive import LabelPosteriors
 from discreet.table.classes import Classes
 from discreet.table.coded_table import Column

@@ -14,7 +14,7 @@ from pydantic import Field
 from discreet.requirements.base import Domain, Domains
 from discreet.requirements.covered_values import SparingRequirement
 from discreet.table.counts import ClassCounts, ValueCounts
-from discreet.table.person_counts import PersonBasis
+from discreet.table.persons import PersonBasis
 from discreet.table.roles import Unit
 from discreet.typing import Bools, Floats, Ints
 

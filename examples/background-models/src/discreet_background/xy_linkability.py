@@ -21,7 +21,7 @@ from discreet.requirements.covered_values import SparingRequirement
 from discreet.requirements.exact_ratios import exact, scaled
 from discreet.requirements.multi_attribute import refined_counts
 from discreet.table.counts import ClassCounts, ValueCounts
-from discreet.table.person_counts import PersonBasis
+from discreet.table.persons import PersonBasis
 from discreet.table.roles import Unit
 from discreet.typing import Bools, Floats, Ints
 

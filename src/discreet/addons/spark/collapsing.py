@@ -22,9 +22,8 @@ from discreet.job.model import Job
 from discreet.job.person_agreement import Agreement, may_be_constant, require_agreement
 from discreet.pipeline.collapse import CollapseFacts, collapse, require_rules
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.column_spec import ColumnSpec
 from discreet.table.persons import CollapseRule, OneRowEach, PersonCounts, Persons, persons_of
-from discreet.table.roles import Role, ValueType
+from discreet.table.roles import ColumnSpec, Role, ValueType
 
 Specs = Mapping[str, ColumnSpec]
 Part = tuple[CodedTable, Persons, dict[str, Column]]  # and its columns that are not published

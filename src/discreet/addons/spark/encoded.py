@@ -28,8 +28,7 @@ from discreet.ledger.record import require_people
 from discreet.methods.base import Task
 from discreet.pipeline.read import hashes_of, require_identifiers, rows_without
 from discreet.table.coded_table import Column
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Role, ValueType
+from discreet.table.roles import ColumnSpec, Role, ValueType
 from discreet.typing import Codes, PersonHashes
 
 HOLDER = "holder"  # a person who has a value

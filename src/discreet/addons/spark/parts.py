@@ -28,10 +28,9 @@ from discreet.releases.manifest import Manifest, TableEntry
 from discreet.releases.registry import kind_of_outcome, suppressed_rows
 from discreet.requirements.base import Requirement
 from discreet.table.coded_table import CodedTable
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.entropy import secret_generator
+from discreet.table.counts import secret_generator
 from discreet.table.published import GROUP, PublishedTable
-from discreet.table.roles import Role
+from discreet.table.roles import ColumnSpec, Role
 from discreet.typing import Codes
 
 ORDER, PART = "order", "part"  # columns of a staged table beside its own, which are c0, c1, …

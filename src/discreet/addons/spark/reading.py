@@ -39,8 +39,7 @@ from discreet.job.model import Job
 from discreet.job.proposing.untyped_table import suggest_type
 from discreet.pipeline.read import require_columns, source_of, specs_of_job, specs_of_others
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Role, ValueType
+from discreet.table.roles import ColumnSpec, Role, ValueType
 
 JAVA_NAMES = {"iso8859-1": "ISO-8859-1", "ascii": "US-ASCII"}  # of encodings, where they differ
 VALUES_LOOKED_AT = 1000  # of an unchanged column

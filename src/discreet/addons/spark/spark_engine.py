@@ -68,10 +68,9 @@ from discreet.pipeline.record import Draft, draft_of_groups
 from discreet.pipeline.release import timing
 from discreet.releases.manifest import TableEntry
 from discreet.table.coded_table import Column
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.entropy import fixed_order
+from discreet.table.counts import fixed_order
 from discreet.table.persons import OneRowEach, Persons
-from discreet.table.roles import Role
+from discreet.table.roles import ColumnSpec, Role
 
 TARGETS_OF_CORE = 4  # tasks that count identifiers
 

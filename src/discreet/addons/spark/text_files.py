@@ -17,9 +17,15 @@ import polars as pl
 import pyarrow as pa
 
 from discreet.io.csv.file_pieces import FilePiece, cut_file, read_piece
-from discreet.io.csv.layout import Layout, nul_bytes, open_layout, require_same_columns
+from discreet.io.csv.layout import (
+    Layout,
+    nul_bytes,
+    open_layout,
+    open_utf8,
+    require_same_columns,
+    wrong_encoding,
+)
 from discreet.io.csv.numbered_cells import whole_records
-from discreet.io.csv.text_stream import open_utf8, wrong_encoding
 from discreet.io.source import Source
 from discreet.regular_files import open_regular
 

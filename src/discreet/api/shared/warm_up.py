@@ -19,7 +19,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Progress, no_progress
 from discreet.methods.registry import METHODS
-from discreet.table.kernels.listening import listeners
+from discreet.table.kernels import listeners
 from discreet.table.kernels.tiers import TIERS
 
 ROWS = 120

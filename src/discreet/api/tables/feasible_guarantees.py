@@ -24,9 +24,8 @@ from discreet.requirements.base import Requirement
 from discreet.statements import statement_data
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.column_spec import ColumnSpec
 from discreet.table.persons import Persons
-from discreet.table.roles import Role, Unit
+from discreet.table.roles import ColumnSpec, Role, Unit
 
 JUDGED = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 

@@ -20,8 +20,7 @@ from discreet.hierarchies.hierarchy import Hierarchy, count_levels
 from discreet.hierarchies.specs import AnyHierarchy, Automatic, HierarchySpec
 from discreet.io.frames import code_series
 from discreet.table.coded_table import Column
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Role, ValueType
+from discreet.table.roles import ColumnSpec, Role, ValueType
 
 MOST_EDITED = 5000  # values of a hierarchy that a job holds as a tree
 MOST_NODES = 4000  # of a tree that is shown

@@ -41,7 +41,7 @@ from discreet.io.databases import (
 from discreet.io.frames import code_frame, plain_frame
 from discreet.io.header import distinct_names, names_read
 from discreet.table.coded_table import CodedTable
-from discreet.table.column_spec import ColumnSpec
+from discreet.table.roles import ColumnSpec
 from discreet.typing import Ints
 
 # Text in quotes or between dollars, comments, the end of a statement, anything else.

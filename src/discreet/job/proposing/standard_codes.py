@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import InputError
-from discreet.hierarchies.standards.standard import NOUN, code_system
+from discreet.hierarchies.standard_codes import NOUN, code_system
 from discreet.job.proposing.role_judgement import Proposal
 from discreet.job.proposing.value_forms import ICD_FORM, NUTS_COUNTRIES
 from discreet.job.proposing.vocabulary import Meaning

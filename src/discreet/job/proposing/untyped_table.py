@@ -28,8 +28,7 @@ from discreet.io.tables import column_names, read_table, written_names
 from discreet.job.proposing.date_columns import DATE_FORMATS, date_format
 from discreet.listing import looks_like_cell
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Role, ValueType
+from discreet.table.roles import ColumnSpec, Role, ValueType
 
 MISSING_TOKENS = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan")
 

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.hierarchies.ordered_labels import BRACKET
-from discreet.hierarchies.standards.countries import places_of_countries
+from discreet.hierarchies.automatic import BRACKET
+from discreet.hierarchies.standard_codes import places_of_countries
 from discreet.job.identifying import without_accents
 from discreet.job.proposing.familiar_values import (
     FAMILIAR,

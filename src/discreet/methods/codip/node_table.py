@@ -39,7 +39,7 @@ from discreet.requirements.base import Requirement, SizeRequirement, Verdict
 from discreet.requirements.closeness import TCloseness, earth_movers_distance
 from discreet.table.classes import Classes, classes_of
 from discreet.table.counts import ClassCounts
-from discreet.table.person_counts import PersonBasis, count_persons
+from discreet.table.persons import PersonBasis, count_persons
 
 NODE_LIMIT = 2**17  # rows of the table
 CLOSEST = TCloseness(t=0)

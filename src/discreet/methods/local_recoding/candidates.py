@@ -27,7 +27,7 @@ from discreet.methods.local_recoding.group_needs import (
 from discreet.methods.local_recoding.hulls import Space, cell_cost
 from discreet.methods.shared.list_orders import sort_by_key
 from discreet.table.kernels import kernel
-from discreet.table.kernels.lengthening import lengthened
+from discreet.table.kernels.lists import lengthened
 from discreet.typing import Floats, Ints, Ints32
 
 LOWERED = 0.7  # the next ceiling, where candidates are too many

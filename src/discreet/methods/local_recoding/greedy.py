@@ -32,8 +32,7 @@ from discreet.methods.local_recoding.nearest_groups import cut_evenly, join_near
 from discreet.methods.local_recoding.unit_groups import UnitGrouping
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
-from discreet.table.kernels.lengthening import lengthened
-from discreet.table.kernels.lists import entries_of
+from discreet.table.kernels.lists import entries_of, lengthened
 from discreet.typing import Floats, Ints, Ints32
 
 FIRST_CEILING = 0.12

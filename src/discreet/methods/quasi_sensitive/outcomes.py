@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.methods.quasi_sensitive.state import Linked
 from discreet.table.kernels import kernel
-from discreet.table.kernels.lengthening import lengthened
+from discreet.table.kernels.lists import lengthened
 from discreet.typing import Bools, Floats, Ints, StopFlag, Words
 
 HEADS = 4096  # lists of label sets by their hash

@@ -15,8 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from discreet.knowledge.links import Links, link
-from discreet.knowledge.terms import rows_within, union_of_rows
+from discreet.knowledge.table import Links, link, rows_within, union_of_rows
 from discreet.methods.base import RowColumn, Task
 from discreet.methods.shared.judged_persons import counts_on_persons
 from discreet.requirements.base import Domain, Requirement

@@ -5,7 +5,7 @@ Shi, Xiong and Fung, "Anonymizing data with quasi-sensitive attribute values".
 ===========================  =====================================================================
 paper                        here
 ===========================  =====================================================================
-D, E, K(tp)                  the table, ``knowledge.table.Knowledge``, ``knowledge.links.Links``
+D, E, K(tp)                  the table, ``knowledge.table.Knowledge``, ``knowledge.table.Links``
 QI group G, D^g              a class of ``Mondrian`` (phase 1)
 QS principles                ``requirements.quasi_sensitive``
 inverse weighted cost T      ``removal``: Σ (1/w + 1/(w−1) + …) over removed terms, normalized
@@ -42,8 +42,7 @@ from pydantic import Field
 
 from discreet.errors import InfeasibleError, JobError
 from discreet.hierarchies.cells import SUPPRESSED
-from discreet.knowledge.links import Links
-from discreet.knowledge.terms import Terms, term_rows, terms_of
+from discreet.knowledge.table import Links, Terms, term_rows, terms_of
 from discreet.methods.base import (
     NOT_NUMBERED,
     Ability,

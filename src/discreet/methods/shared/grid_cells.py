@@ -17,7 +17,7 @@ from discreet.hierarchies.automatic import round_width
 from discreet.hierarchies.building import present
 from discreet.hierarchies.cells import SUPPRESSED, parse_cell, range_cell
 from discreet.hierarchies.cells import Range as RangeCell
-from discreet.hierarchies.intervals import clipped_share, exact, interval_grouping
+from discreet.hierarchies.groupings import clipped_share, exact, interval_grouping
 from discreet.methods.base import CellColumn
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column

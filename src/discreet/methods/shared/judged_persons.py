@@ -8,8 +8,7 @@ from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.table.classes import Classes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts
-from discreet.table.person_counts import PersonBasis, count_persons, count_with_known
-from discreet.table.persons import Persons
+from discreet.table.persons import PersonBasis, Persons, count_persons, count_with_known
 
 
 def verdict_on_persons(

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from discreet.hierarchies.cells import SUPPRESSED
-from discreet.knowledge.terms import Terms, terms_of
+from discreet.knowledge.table import Terms, terms_of
 from discreet.methods.base import RowColumn
 from discreet.requirements.attackers.km_anonymity import KmAnonymity
 from discreet.table.classes import group_codes

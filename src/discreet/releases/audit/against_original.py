@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.files import rows_of_hierarchy, rows_of_published
-from discreet.io.canonical_text import canonical_text
+from discreet.io.column_dictionary import canonical_text
 from discreet.methods.base import Method, Task
 from discreet.releases.manifest import Manifest, PersonEntry, Promise, RareEntry
 from discreet.requirements.base import Requirement

@@ -68,10 +68,9 @@ from discreet.requirements.base import TOLERANCE
 from discreet.result import Result
 from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable
-from discreet.table.column_spec import ColumnSpec
 from discreet.table.interrupts import interruptible
-from discreet.table.person_counts import PersonBasis
-from discreet.table.roles import Distance, Role, Unit, ValueType
+from discreet.table.persons import PersonBasis
+from discreet.table.roles import ColumnSpec, Distance, Role, Unit, ValueType
 
 
 @dataclass(frozen=True)

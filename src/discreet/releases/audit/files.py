@@ -16,16 +16,16 @@ from pathlib import Path
 from discreet.errors import InputError, ReleaseError
 from discreet.extras import require_pyarrow
 from discreet.io.atomic import hash_of_folder
-from discreet.io.canonical_files import (
+from discreet.io.signatures import SIGNATURE, is_signature
+from discreet.io.source import Source
+from discreet.io.tables import column_names
+from discreet.io.writing import (
     is_canonical_csv,
     is_canonical_parquet,
     is_compressed,
     is_of_other_library,
     parquet_rows,
 )
-from discreet.io.signatures import SIGNATURE, is_signature
-from discreet.io.source import Source
-from discreet.io.tables import column_names
 from discreet.releases.manifest import FILE_NAME, Manifest, TableEntry, sha256_of
 from discreet.table.coded_table import CodedTable
 

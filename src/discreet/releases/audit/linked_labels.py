@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from discreet.knowledge.links import link
-from discreet.knowledge.table import Knowledge
+from discreet.knowledge.table import Knowledge, link
 from discreet.methods.base import Task
 from discreet.releases.manifest import Manifest, Promise
 from discreet.requirements.base import Domain, Domains, Requirement

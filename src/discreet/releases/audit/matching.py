@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.coverage import Coverage, coverage_of_cells
 from discreet.hierarchies.covering_classes import fitting_groups
-from discreet.knowledge.terms import terms_of
+from discreet.knowledge.table import terms_of
 from discreet.methods.base import Task
 from discreet.table.classes import group_codes
 from discreet.table.code_maps import code_of_text

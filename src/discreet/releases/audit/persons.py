@@ -9,7 +9,7 @@ keeps the source rows.
 
 The persons of every class counted from published rows, apart from the code of the methods.
 
-A method judges persons by ``table.person_counts``. What the audit believes is counted here anew,
+A method judges persons by ``table.persons``. What the audit believes is counted here anew,
 from the pairs of rows and persons: by groups of Polars, and by a matching of its own for the values
 that different persons can supply. An error in one of the two makes them differ, and the release
 fails.
@@ -49,8 +49,7 @@ from discreet.statements import Statement
 from discreet.table.classes import Classes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, count_classes
-from discreet.table.person_counts import WEIGHT, PersonBasis
-from discreet.table.persons import Persons, Scope
+from discreet.table.persons import WEIGHT, PersonBasis, Persons, Scope
 from discreet.table.published import GROUP, PERSON
 from discreet.table.roles import Role
 from discreet.typing import Bools, Ints

@@ -15,8 +15,7 @@ from discreet.errors import InputError
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.coverage import Coverage, coverage_of_cells
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.knowledge.links import Links
-from discreet.knowledge.terms import terms_of
+from discreet.knowledge.table import Links, terms_of
 from discreet.methods.base import CellColumn, Generalized, Task
 from discreet.releases.kinds.base import Form, View, coarseness
 from discreet.releases.kinds.grouped import GroupedKind

@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import ReleaseError
-from discreet.io.canonical_text import canonical_text
-from discreet.io.column_dictionary import recode
+from discreet.io.column_dictionary import canonical_text, recode
 from discreet.releases.manifest import Manifest
 from discreet.table.assignments import (
     Sets,

@@ -18,8 +18,8 @@ from typing import Any
 from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from discreet.by_name import Validated
 from discreet.statements import Statement
-from discreet.validated import Validated
 
 SHOWN = 8  # columns that a sentence lists
 

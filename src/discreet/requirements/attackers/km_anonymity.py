@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from discreet.errors import InputError
-from discreet.knowledge.terms import terms_of
+from discreet.knowledge.table import terms_of
 from discreet.requirements.attackers.attacker import KeySets
 from discreet.requirements.base import AttributeRequirement, Domain, Domains, Verdict
 from discreet.statements import Statement

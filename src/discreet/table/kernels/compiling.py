@@ -36,7 +36,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.runtime.nrt import rtsys
 from numba.extending import typeof_impl
 
-from discreet.table.kernels.listening import listeners
+from discreet.table.kernels import listeners
 from discreet.table.kernels.tiers import Kernel
 
 _CONSTANTS = (bool, int, float, complex, str, bytes, tuple, np.generic)

@@ -2,14 +2,19 @@
 
 Lists lie one after the other: list i has the entries ``start[i]`` to ``start[i + 1]``. Sums over
 them are ``np.bincount`` with weights, which adds in order, as a loop does.
+
+Lengthening an array within a kernel that does not know how much it will find.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.table.kernels.tiers import kernel
 from discreet.typing import AnyInts, Bools, Bytes, Floats, Ints, Words
 
 AT_ONCE = 2_000_000  # entries that are laid out at once; 16 MB for each array
@@ -93,3 +98,16 @@ def are_in(start: Ints, value: AnyInts, lists: AnyInts, wanted: AnyInts) -> Bool
         left = np.flatnonzero((entry + 1 < end) & ~held[pair])
         pair, entry, end = pair[left], entry[left] + 1, end[left]
     return held
+
+
+Number = TypeVar("Number", bound=np.generic)
+
+
+# Compiled: called by kernels. To compile a copy into a slice takes two seconds, a loop hardly any.
+@kernel
+def lengthened(array: NDArray[Number], length: int) -> NDArray[Number]:
+    """Return an array of so many elements that begins with those of another."""
+    longer = np.empty(length, array.dtype)
+    for place in range(len(array)):
+        longer[place] = array[place]
+    return longer

@@ -27,7 +27,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from discreet.table.kernels.listening import NoCompilerWarning
+from discreet.table.kernels import NoCompilerWarning
 
 Function = TypeVar("Function", bound=Callable[..., object])
 

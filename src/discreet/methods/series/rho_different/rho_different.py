@@ -39,7 +39,7 @@ needs, as in table 41); larger first groups than ρ asks for (⌈2/ρ⌉ values)
 C adds; newcomers are never held back, those whose value is too frequent are joined by counterfeits;
 C applies to consecutive appearances of a person, whatever lies between. What an earlier release has
 already broken cannot be repaired; the series check then refuses the release. The first release
-fixes the domain of values (``ledger.terms``): a new value would move beliefs about earlier ones.
+fixes the domain of values (``ledger.record``): a new value would move beliefs about earlier ones.
 
 Cost: for each *shape* of families (``shapes``), of which there are far fewer than families, the
 product of the states of neighbouring releases, n! each for n persons, divided by m! for m of them

@@ -18,8 +18,7 @@ from discreet.hierarchies.cells import SUPPRESSED
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table, suspect_names
 from discreet.listing import nearest_column
-from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import Role, ValueType
+from discreet.table.roles import ColumnSpec, Role, ValueType
 
 
 def hierarchy_rows(

@@ -1,4 +1,10 @@
-"""Classifications whose codes give their own hierarchy, and those with a short table.
+"""The hierarchy of a column whose values are codes of a standard classification.
+
+Countries by their codes in ISO 3166, and the regions of the United Nations (M49).
+
+Taiwan, which M49 does not list, is in Eastern Asia by its place; Antarctica is a region of its own.
+
+Classifications whose codes give their own hierarchy, and those with a short table.
 
 A system gives the labels above a code, lowest first, or None if the text is no code of it. A node
 without a name is the beginning of its codes and a star, ``A10*``, so that no node is taken for a
@@ -18,8 +24,95 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+import polars as pl
+
+from discreet.errors import HierarchyError
 from discreet.extras import require_extra
-from discreet.hierarchies.standards.countries import places_of_countries
+from discreet.hierarchies.building import (
+    LevelGrouping,
+    assemble,
+    everything,
+    grouping_by_key,
+    named,
+    present,
+)
+from discreet.hierarchies.groupings import exact, interval_grouping
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.table.coded_table import Column
+
+# By region and subregion: the codes of two and of three letters, written together.
+REGIONS: dict[str, dict[str, str]] = {
+    "Africa": {
+        "Northern Africa": "DZDZA EGEGY EHESH LYLBY MAMAR SDSDN TNTUN",
+        "Eastern Africa": (
+            "BIBDI DJDJI ERERI ETETH IOIOT KEKEN KMCOM MGMDG MUMUS MWMWI MZMOZ REREU RWRWA "
+            "SCSYC SOSOM SSSSD TFATF TZTZA UGUGA YTMYT ZMZMB ZWZWE"
+        ),
+        "Middle Africa": "AOAGO CDCOD CFCAF CGCOG CMCMR GAGAB GQGNQ STSTP TDTCD",
+        "Southern Africa": "BWBWA LSLSO NANAM SZSWZ ZAZAF",
+        "Western Africa": (
+            "BFBFA BJBEN CICIV CVCPV GHGHA GMGMB GNGIN GWGNB LRLBR MLMLI MRMRT NENER NGNGA "
+            "SHSHN SLSLE SNSEN TGTGO"
+        ),
+    },
+    "Americas": {
+        "Caribbean": (
+            "AGATG AIAIA AWABW BBBRB BLBLM BQBES BSBHS CUCUB CWCUW DMDMA DODOM GDGRD GPGLP "
+            "HTHTI JMJAM KNKNA KYCYM LCLCA MFMAF MQMTQ MSMSR PRPRI SXSXM TCTCA TTTTO VCVCT "
+            "VGVGB VIVIR"
+        ),
+        "Central America": "BZBLZ CRCRI GTGTM HNHND MXMEX NINIC PAPAN SVSLV",
+        "South America": (
+            "ARARG BOBOL BRBRA BVBVT CLCHL COCOL ECECU FKFLK GFGUF GSSGS GYGUY PEPER PYPRY "
+            "SRSUR UYURY VEVEN"
+        ),
+        "Northern America": "BMBMU CACAN GLGRL PMSPM USUSA",
+    },
+    "Asia": {
+        "Central Asia": "KGKGZ KZKAZ TJTJK TMTKM UZUZB",
+        "Eastern Asia": "CNCHN HKHKG JPJPN KPPRK KRKOR MNMNG MOMAC TWTWN",
+        "South-eastern Asia": ("BNBRN IDIDN KHKHM LALAO MMMMR MYMYS PHPHL SGSGP THTHA TLTLS VNVNM"),
+        "Southern Asia": "AFAFG BDBGD BTBTN ININD IRIRN LKLKA MVMDV NPNPL PKPAK",
+        "Western Asia": (
+            "AEARE AMARM AZAZE BHBHR CYCYP GEGEO ILISR IQIRQ JOJOR KWKWT LBLBN OMOMN PSPSE "
+            "QAQAT SASAU SYSYR TRTUR YEYEM"
+        ),
+    },
+    "Europe": {
+        "Eastern Europe": "BGBGR BYBLR CZCZE HUHUN MDMDA PLPOL ROROU RURUS SKSVK UAUKR",
+        "Northern Europe": (
+            "AXALA DKDNK EEEST FIFIN FOFRO GBGBR GGGGY IEIRL IMIMN ISISL JEJEY LTLTU LVLVA "
+            "NONOR SESWE SJSJM"
+        ),
+        "Southern Europe": (
+            "ADAND ALALB BABIH ESESP GIGIB GRGRC HRHRV ITITA MEMNE MKMKD MTMLT PTPRT RSSRB "
+            "SISVN SMSMR VAVAT"
+        ),
+        "Western Europe": "ATAUT BEBEL CHCHE DEDEU FRFRA LILIE LULUX MCMCO NLNLD",
+    },
+    "Oceania": {
+        "Australia and New Zealand": "AUAUS CCCCK CXCXR HMHMD NFNFK NZNZL",
+        "Melanesia": "FJFJI NCNCL PGPNG SBSLB VUVUT",
+        "Micronesia": "FMFSM GUGUM KIKIR MHMHL MPMNP NRNRU PWPLW UMUMI",
+        "Polynesia": "ASASM CKCOK NUNIU PFPYF PNPCN TKTKL TOTON TVTUV WFWLF WSWSM",
+    },
+    "Antarctica": {
+        "Antarctica": "AQATA",
+    },
+}
+
+
+def places_of_countries() -> dict[str, tuple[str, str]]:
+    """The subregion and the region of every country, by either of its codes."""
+    return {
+        code: (subregion, region)
+        for region, subregions in REGIONS.items()
+        for subregion, countries in subregions.items()
+        for both in countries.split()
+        for code in (both[:2], both[2:])
+    }
+
 
 Above = Callable[[str], Sequence[str] | None]  # the labels above a code, lowest first
 
@@ -207,3 +300,75 @@ def _icd_labels(library: Any, category: str) -> list[str] | None:
         return None
     block, *_, chapter = library.get_ancestors(category)
     return [f"{code} {library.get_description(code)}" for code in (category, block, chapter)]
+
+
+POSTCODE_LENGTHS = (3, 2, 1)
+FINEST_STEPS = 100  # about so many of the finest round steps cover the values
+ROUND_STEPS = (1, 5)  # times a power of ten; each divides the next
+
+NOUN = {
+    "icd-9": "codes of ICD-9-CM",
+    "icd-10": "codes of ICD-10",
+    "atc": "codes of ATC",
+    "iso-3166": "codes of countries in ISO 3166",
+    "nuts": "codes of NUTS",
+    "isco-08": "codes of ISCO-08",
+    "nace": "codes of NACE Rev. 2",
+    "postcode": "postcodes",
+}
+
+
+def code_hierarchy(column: Column, name: str, keep: Sequence[int] | None) -> Hierarchy:
+    """The hierarchy of a column of codes, up to ``*``; raise where a value is no code."""
+    above = code_system(name, keep)
+    texts = column.text.head(present(column)).to_list()
+    paths = [above(text) for text in texts]
+    wrong = [text for text, path in zip(texts, paths, strict=True) if path is None]
+    if wrong:
+        verb = "is" if len(wrong) == 1 else "are"
+        raise HierarchyError(
+            f"Hierarchy of '{column.name}' ({name}): {len(wrong)} of {len(texts)} values {verb} "
+            f"not {NOUN[name]}{named(column, wrong)}. Correct them, list them under `missing:`, or "
+            "use a hierarchy file."
+        )
+    columns = list(zip(*(path for path in paths if path is not None), strict=True))
+    groupings = [
+        grouping_by_key(labels, labels)
+        for labels in (pl.Series(one, dtype=pl.String) for one in columns)
+    ]
+    return assemble(column, [*groupings, everything(len(texts))], name)
+
+
+def code_system(name: str, keep: Sequence[int] | None = None) -> Above:
+    """Return what gives the labels above a code of a classification."""
+    if name == "icd-10":
+        return above_icd()
+    if name == "iso-3166":
+        return above_countries()
+    if name == "postcode":
+        return above_postcodes(keep or POSTCODE_LENGTHS)
+    plain = {
+        "icd-9": above_icd_9, "atc": above_atc, "nuts": above_nuts, "isco-08": above_isco,
+        "nace": above_nace,
+    }  # fmt: skip
+    return plain[name]
+
+
+def number_hierarchy(column: Column) -> Hierarchy:
+    """Ranges of round widths, 1 or 5 times a power of ten, from fine to the whole range."""
+    if column.numbers is None:
+        raise HierarchyError(
+            f"Hierarchy of '{column.name}' (number): the column is {column.type}. Set `type: "
+            "integer` or `type: number`."
+        )
+    numbers = column.numbers[: present(column)]
+    spread = float(numbers.max() - numbers.min()) if len(numbers) else 0.0
+    power = int(np.floor(np.log10(spread / FINEST_STEPS))) if spread > 0 else 0
+    groupings: list[LevelGrouping] = []
+    for width in (step * exact(10) ** (power + one) for one in range(4) for step in ROUND_STEPS):
+        if width <= 1 and column.type.value == "integer":
+            continue  # each value would be alone
+        grouping = interval_grouping(column, width, exact(0))
+        if 1 < len(grouping.labels) < (len(groupings[-1].labels) if groupings else len(numbers)):
+            groupings.append(grouping)
+    return assemble(column, [*groupings, everything(len(numbers))], "number")

@@ -1,1 +1,0 @@
-"""Hierarchies of standard classifications, built from the codes in a column."""

@@ -155,7 +155,7 @@ READERS = {"read_text", "read_bytes", "read_parquet", "scan_parquet", "read_parq
     "load"}  # fmt: skip
 ALLOWED = {
     ("regular_files.py", "os.open"): "the guarded way itself",
-    ("forks.py", "read_bytes"): "names of this process's threads",
+    ("extras.py", "read_bytes"): "names of this process's threads",
     ("io/arrow_files.py", "scan_parquet"): "behind require_file",
     ("io/arrow_files.py", "read_parquet_schema"): "behind require_file",
     ("io/arrow_files.py", "scan_ipc"): "behind require_file",

@@ -61,7 +61,7 @@ def fingerprint(function: Callable[..., object]) -> str:
 def _described(used: Any) -> tuple[bytes, tuple[Any, ...]]:
     """Return the hash of one function or named tuple, and the kernels and named tuples it names."""
     names = set(re.findall(r"\w+", " ".join(map(str, used.__annotations__.values()))))
-    parts: list[object] = [used.__qualname__]
+    parts: list[object] = [used.__module__, used.__qualname__]  # code names modules it calls
     if isinstance(used, type):
         parts.append(used._fields)  # type: ignore[attr-defined]
         scope = vars(sys.modules[used.__module__])

@@ -61,6 +61,7 @@ from discreet.table.kernels.lists import (
     starts_of,
     stretches,
 )
+from discreet.table.possible_rows import RestrictedRows, count_supported, restricted_rows
 from discreet.table.published import GROUP
 from discreet.typing import AnyInts, Bools, Ints, Ints32
 
@@ -104,8 +105,28 @@ def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader:
     return sets.once(("kept", reader, signatures, known), lambda: find(sets, signatures, known))
 
 
+def _supported(
+    sets: Sets, signatures: SensitiveSignatures, known: int
+) -> tuple[Ints32, int] | None:
+    """What ``count_supported`` returns; found once for these sets."""
+    return sets.once(
+        ("supported", signatures, known), lambda: count_supported(sets, signatures.codes, known)
+    )
+
+
+def are_few_within(sets: Sets, signatures: SensitiveSignatures, primary: int) -> bool:
+    """Return whether rows of T^S within the sets are few enough to look for assignments."""
+    supported = _supported(sets, signatures, primary)
+    if supported is not None:
+        return supported[1] <= EDGES
+    return rows_within(sets, signatures, primary)[1] is not None
+
+
 def _values_in_rows(sets: Sets, signatures: SensitiveSignatures, known: int) -> Ints32:
     """The same for the attacker who keeps the values of rows of T^S within the sets."""
+    supported = _supported(sets, signatures, known)
+    if supported is not None:
+        return supported[0]
     begin, row = rows_within(sets, signatures, known)
     if row is not None:
         return count_values(begin, row, signatures.codes, signatures.offset)
@@ -202,12 +223,45 @@ def rows_in_worlds(
     world: World | None = None,
 ) -> PossibleRows | None:
     """The rows of T^S that people of each group have in some world; found once for these sets."""
-    supporting = rows_within(sets, signatures, primary)
-    codes, count = signatures.codes, signatures.count
     return sets.once(
         ("possible rows", signatures, primary),
-        lambda: possible_rows(
-            sets, codes, count, primary, size, supporting=supporting, world=world
+        lambda: _rows_in_worlds(sets, signatures, primary, size, world),
+    )
+
+
+def _rows_in_worlds(
+    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints, world: World | None
+) -> PossibleRows | None:
+    begin, row = rows_within(sets, signatures, primary)
+    if row is None:
+        return None
+    restricted = _restricted_by(sets, signatures, primary, size, world)
+    if restricted is None:
+        return possible_rows(
+            sets,
+            signatures.codes,
+            signatures.count,
+            primary,
+            size,
+            supporting=(begin, row),
+            world=world,
+        )
+    start = begin[sets.of(primary)[0]]
+    possible = np.ones(len(row), np.bool_)
+    possible[entries_of(start, restricted.groups)[0]] = restricted.possible
+    return PossibleRows(np.concatenate(([0], np.cumsum(possible)))[start], row[possible], True)
+
+
+def _restricted_by(
+    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints, world: World | None
+) -> RestrictedRows | None:
+    """Return where a known world shows that rows are ruled out; found once for these sets."""
+    return sets.once(
+        ("restricted", signatures, primary),
+        lambda: (
+            None
+            if world is None
+            else restricted_rows(sets, signatures.codes, signatures.count, primary, size, world)
         ),
     )
 
@@ -223,6 +277,9 @@ def rows_ruled_out(
 
     None where the graph of people and rows is too large. A world that is known saves a search.
     """
+    restricted = _restricted_by(sets, signatures, primary, size, world)
+    if restricted is not None:
+        return restricted.groups, restricted.rows
     possible = rows_in_worlds(sets, signatures, primary, size, world)
     if possible is None:
         return None
@@ -399,7 +456,7 @@ def matched_values(
     by default.
     """
     ruled_out = rows_ruled_out(sets, signatures, primary, size)
-    if ruled_out is None:
+    if ruled_out is None or not are_few_within(sets, signatures, primary):
         return None
     groups, rows = ruled_out
     kept = kept_values(sets, signatures if part is None else part.rows, known, "row").copy()

@@ -55,6 +55,17 @@ def test_no_recognized_column_is_unchanged(tmp_path):
     assert job.attributes["DistanceFromHome"].role is Role.DROP
 
 
+def test_the_first_job_of_the_hr_table_singles_out_nobody(tmp_path):
+    """Four columns of few values were unchanged: 64 % unique by the quasi-identifiers and two."""
+    job = propose_job(real_data(TABLES["hr"]), tmp_path).job
+    unchanged = [name for name, one in job.attributes.items() if one.role is Role.INSENSITIVE]
+    assert unchanged == ["EmployeeCount", "Over18", "StandardHours"]
+    release = dc.publish(None, job, seed=1)
+    assert release.manifest.singling_out is not None
+    assert not any(release.manifest.singling_out.unique.values())
+    release.save(tmp_path / "release")  # raises RiskError where the verdict is 'Do not publish'
+
+
 @pytest.mark.parametrize(
     ("columns", "role", "counts"),
     [

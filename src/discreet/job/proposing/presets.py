@@ -1,8 +1,7 @@
 """What a job asks for by the receiver of its release: guarantees, method, and attacks.
 
 ==================  ============================================================================
-public              k = 10, 3 values of each secret, t = 0.4, attacks; columns of unknown meaning
-                    that nothing protects are not published
+public              k = 10, 3 values of each secret, t = 0.4, attacks
 research            k = 5, 2 values; for receivers who are bound by a contract
 internal            k = 3, 2 values; for colleagues
 cms-11              k = 11, 2 values: no cell of fewer than 11 persons (Centers for Medicare and
@@ -49,11 +48,10 @@ class Preset(NamedTuple):
     ell: int
     t: float | None = None
     attacks: bool = False
-    drops_unknown: bool = False
 
 
 PRESETS: dict[str, Preset | None] = {
-    "public": Preset(10, 3, 0.4, attacks=True, drops_unknown=True),
+    "public": Preset(10, 3, 0.4, attacks=True),
     "research": Preset(5, 2),
     "internal": Preset(3, 2),
     SAFE_HARBOR: None,
@@ -80,8 +78,6 @@ def plan_for(
     known = preset if isinstance(preset, Preset) else PRESETS[preset or "research"]
     if known is None:
         return _safe_harbor(columns, roles)
-    if known.drops_unknown:
-        roles = {name: _published_knowingly(one) for name, one in roles.items()}
     requirements = requirements_for(known, columns, roles)
     notes = [f"Preset '{preset}'."] if isinstance(preset, str) else []
     return Plan(roles, requirements, {"mondrian": {}}, {}, known.attacks, notes)
@@ -105,13 +101,6 @@ def requirements_for(
     return requirements
 
 
-def _published_knowingly(proposal: Proposal) -> Proposal:
-    if proposal.role is not Role.INSENSITIVE or proposal.confidence != "low":
-        return proposal
-    reason = f"{proposal.reason}; nothing would protect it from the public"
-    return replace(proposal, role=Role.DROP, reason=reason, confidence="medium")
-
-
 _REMOVED = (Meaning.PLACE, Meaning.INSTITUTION, Meaning.BOOK_KEEPING, Meaning.HOUSEHOLD)
 
 
@@ -129,10 +118,7 @@ def _safe_harbor(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> Pl
                 changed[column.name] = replace(role, role=Role.DROP, reason=said)
             else:
                 hierarchies[column.name], levels[column.name] = kept
-        elif role.role.published and (
-            column.type is ValueType.DATE
-            or (role.confidence == "low" and role.role is Role.INSENSITIVE)
-        ):
+        elif role.role.published and column.type is ValueType.DATE:
             said = f"{role.reason}; Safe Harbor removes what may identify"
             changed[column.name] = replace(role, role=Role.DROP, reason=said)
     notes = [

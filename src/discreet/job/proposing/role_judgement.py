@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from discreet.job.direct_identifiers import TIMES, UNIQUE_AT_MOST, direct_identifiers, unique_by
+from discreet.job.direct_identifiers import TIMES, direct_identifiers
 from discreet.job.identifying import count_uses, words_of
 from discreet.job.person_agreement import Agreement
 from discreet.job.proposing.date_columns import date_format, is_birth, judged_dates
@@ -70,7 +70,6 @@ def suggest_roles(columns: Iterable[Column]) -> dict[str, Proposal]:
     roles |= _beyond_the_known(roles)
     roles |= _shared_identifiers(table, roles)
     roles |= _one_of_a_sample(table, roles)
-    roles |= _singling_out(table, roles)
     return _with_costs(table, roles)
 
 
@@ -320,49 +319,23 @@ _PROTECTED = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 
 
 def _beyond_the_known(roles: Mapping[str, Proposal]) -> dict[str, Proposal]:
-    """Do not publish known columns that come after the most plausible quasi-identifiers.
+    """Do not publish the columns that come after the most plausible quasi-identifiers.
 
-    Those of unknown meaning may be published unchanged, if they single out nobody.
+    Unchanged, each of them would tell persons of a group apart, however few values it has.
     """
     names = [name for name, one in roles.items() if one.role is Role.QUASI_IDENTIFIER]
     ranked = sorted(names, key=lambda name: -_rank(roles[name]))
-    more = f"an attacker who knows {MOST_KNOWN} others of a person plausibly knows no more"
-    known = (
-        f"others may know it, and {MOST_KNOWN} columns are quasi-identifiers: not published; to "
-        "publish it coarsened, write {role: quasi-identifier}"
+    advice = (
+        f"{MOST_KNOWN} others are quasi-identifiers: not published; to publish it coarsened, "
+        "write {role: quasi-identifier}, or {role: sensitive} if it is a secret"
     )
     return {
-        name: replace(roles[name], role=Role.INSENSITIVE, confidence="low",
-                      reason=f"{roles[name].reason}; {more}")
-        if roles[name].meaning is None
-        else replace(roles[name], role=Role.DROP, confidence="medium",
-                     reason=f"{roles[name].reason}; {known}")
+        name: replace(
+            roles[name], role=Role.DROP, reason=f"{roles[name].reason}; {advice}",
+            confidence="low" if roles[name].meaning is None else "medium",
+        )
         for name in ranked[MOST_KNOWN:]
     }  # fmt: skip
-
-
-def _singling_out(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str, Proposal]:
-    """Do not publish unchanged what makes persons unique, alone or with the other such columns."""
-    rows = len(columns[0].codes) if columns else 0
-    changed: dict[str, Proposal] = {}
-    accepted: list[Column] = []
-    advice = "not published; to publish it coarsened, write {role: quasi-identifier}"
-    for column in columns:
-        role = roles[column.name]
-        if role.role is not Role.INSENSITIVE:
-            continue
-        alone = unique_by(column)
-        together = unique_shares([*accepted, column], [], rows)[0]
-        if alone <= UNIQUE_AT_MOST * rows and together <= UNIQUE_AT_MOST:
-            accepted.append(column)
-            continue
-        found = f"{alone:,} of {rows:,} rows are unique by it"
-        if alone <= UNIQUE_AT_MOST * rows:
-            found = f"with the other unchanged columns {together:.0%} of the rows are unique"
-        changed[column.name] = replace(
-            role, role=Role.DROP, confidence="medium", reason=f"{role.reason}; {found}: {advice}"
-        )
-    return changed
 
 
 def _rank(proposal: Proposal) -> int:
@@ -390,15 +363,15 @@ def _shared_identifiers(
 def _one_of_a_sample(
     columns: Sequence[Column], roles: Mapping[str, Proposal]
 ) -> dict[str, Proposal]:
-    """Keep one weight and one household, as a job allows; others become what they are without."""
+    """Keep one weight and one household, as a job allows; others are not published."""
     changed: dict[str, Proposal] = {}
-    for role, instead in ((Role.WEIGHT, Role.INSENSITIVE), (Role.HOUSEHOLD, Role.DROP)):
+    for role in (Role.WEIGHT, Role.HOUSEHOLD):
         found = [column for column in columns if roles[column.name].role is role]
         fit = [column for column in found if role is Role.HOUSEHOLD or _weighs(column)]
         fit.sort(key=lambda column: roles[column.name].confidence != "high")
         for column in found:
             if column not in fit[:1]:
-                changed[column.name] = replace(roles[column.name], role=instead)
+                changed[column.name] = replace(roles[column.name], role=Role.DROP)
     return changed
 
 
@@ -412,11 +385,9 @@ def _with_costs(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dic
     """Add to each proposal what a wrong role would cost, in unique rows."""
     rows = len(columns[0].codes) if columns else 0
     known = [c for c in columns if roles[c.name].role is Role.QUASI_IDENTIFIER]
-    others = [
-        c for c in columns if roles[c.name].role is Role.SENSITIVE or roles[c.name].role.unchanged
-    ]
-    now, *more = unique_shares(known, others, rows)
-    share = {column.name: found for column, found in zip(others, more, strict=True)}
+    secrets = [c for c in columns if roles[c.name].role is Role.SENSITIVE]
+    now, *more = unique_shares(known, secrets, rows)
+    share = {column.name: found for column, found in zip(secrets, more, strict=True)}
     for column in known:
         rest = [one for one in known if one is not column]
         share[column.name] = unique_shares(rest, [], rows)[0]
@@ -427,19 +398,15 @@ def _with_costs(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dic
 
 
 def _cost(role: Role, share: float, now: float) -> str:
+    """What a wrong role costs; the unique rows only where they differ as they are printed."""
+    shown, before = f"{share:.0%}", f"{now:.0%}"
+    unique = f"{shown} instead of {before} of the rows are unique"
     if role is Role.QUASI_IDENTIFIER:
-        return (
-            f"if no attacker knows it, it becomes coarser for nothing; without it {share:.0%} "
-            f"instead of {now:.0%} of the rows are unique"
-        )
+        cost = "if no attacker knows it, it becomes coarser for nothing"
+        return cost if shown == before else f"{cost}; without it {unique}"
     if role is Role.SENSITIVE:
-        return (
-            "if it is no secret, groups become larger for nothing; if attackers know it, "
-            f"{share:.0%} instead of {now:.0%} of the rows are unique"
-        )
+        cost = "if it is no secret, groups become larger for nothing"
+        return cost if shown == before else f"{cost}; if attackers know it, {unique}"
     if role.unchanged:
-        return (
-            "if it is a secret, nothing protects it; if attackers know it, "
-            f"{share:.0%} instead of {now:.0%} of the rows are unique"
-        )
+        return "if it is a secret, nothing protects it"
     return "if it identifies no person, analysts lose it for nothing"

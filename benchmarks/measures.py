@@ -21,8 +21,7 @@ from benchmarks.figures import Figure
 from benchmarks.quasi_sensitive import columbia, data_folder, people
 from discreet.api.compare import Original
 from discreet.releases.measure import read_utility
-from discreet.utility.divergence import diverge
-from discreet.utility.fixed_attacker import fixed_reader
+from discreet.utility.divergence import diverge, fixed_reader
 from discreet.utility.queries import QueryWorkload, query_errors
 
 SECTION = "Measures, 5 quasi-identifiers, 1 000 queries"

@@ -23,7 +23,7 @@ from discreet.hierarchies.coverage import cover
 from discreet.methods.base import Task
 from discreet.pipeline.prepare import prepare
 from discreet.pipeline.run import make_release
-from discreet.releases.kinds.implied_sets import read_decomposition
+from discreet.releases.kinds.implied_groups import read_decomposition
 from discreet.requirements.feasibility import permissible_ell
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable

@@ -13,9 +13,9 @@ from discreet.attacks import base, run, sensitive_table
 from discreet.attacks.base import mean_interval
 from discreet.attacks.sensitive_table import RowsOfGroups
 from discreet.errors import InputError
+from discreet.releases.singling_out import RATE, share_interval
 from discreet.table.assignments import Sets, supporting_rows
 from discreet.table.kernels.lists import starts_of
-from discreet.utility.intervals import RATE, share_interval
 
 ATTRIBUTES = {
     "age": {"role": "quasi-identifier", "type": "integer"},

@@ -11,7 +11,7 @@ from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.attacks.registry import ATTACKS
-from discreet.releases.weaknesses import known_weaknesses
+from discreet.releases.explanation import known_weaknesses
 
 ATTRIBUTES = {
     "age": {

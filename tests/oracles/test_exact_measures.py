@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.pipeline.run import make_release
 from discreet.releases.kinds.bucketized import BucketizedKind
-from discreet.releases.kinds.implied_sets import read_decomposed
+from discreet.releases.kinds.implied_groups import read_decomposed
 from discreet.utility.divergence import kl_divergence
 from discreet.utility.implied import QueryBatch
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.saving import UNATTACKED
 
 import discreet as dc
-from discreet.attacks.background_join import joined_values
+from discreet.attacks.background import joined_values
 from discreet.attacks.beliefs import AT_ALL, GIVEN_ROW, PersonView
 from discreet.attacks.class_attacks import dealt_values
 from discreet.attacks.intersection import candidates

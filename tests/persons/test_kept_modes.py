@@ -22,7 +22,7 @@ from tests.persons.naive_persons import REQUIREMENTS, Members, covers, holds, to
 from tests.saving import UNATTACKED
 
 import discreet as dc
-from discreet.releases.weaknesses import known_weaknesses
+from discreet.releases.explanation import known_weaknesses
 
 METHODS = ("mondrian", "local-recoding", "msa-diversity")
 MODES: list[dict[str, Any]] = [

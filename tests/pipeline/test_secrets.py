@@ -10,7 +10,7 @@ import pytest
 from tests.saving import UNATTACKED
 
 import discreet as dc
-from discreet.releases.weaknesses import known_weaknesses
+from discreet.releases.explanation import known_weaknesses
 from discreet.statements import Statement
 
 DRAW = random.Random(3)

@@ -14,7 +14,7 @@ from tests.tables import coded_table
 from discreet.hierarchies.cells import range_cell, set_cell
 from discreet.hierarchies.coverage import cover
 from discreet.releases.kinds.generalized import read_generalized
-from discreet.utility.implied_cells import ImpliedGeneralized, ImpliedUnlinked, exact
+from discreet.utility.implied import ImpliedGeneralized, ImpliedUnlinked, exact
 from discreet.utility.queries import QueryWorkload
 
 QUICK = settings(max_examples=60, deadline=None)

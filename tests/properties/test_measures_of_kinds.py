@@ -16,7 +16,7 @@ import discreet as dc
 from discreet.api.compare import Original
 from discreet.releases.measure import read_utility
 from discreet.utility.comparison import Point, mark_dominated
-from discreet.utility.fixed_attacker import beliefs_in
+from discreet.utility.divergence import beliefs_in
 from discreet.utility.implied import QueryBatch
 from discreet.utility.queries import QueryWorkload
 

@@ -17,7 +17,7 @@ from tests.saving import UNATTACKED
 import discreet as dc
 from discreet.pipeline.run import make_release
 from discreet.releases.measure import read_utility
-from discreet.utility.implied_cells import ImpliedUnlinked, exact
+from discreet.utility.implied import ImpliedUnlinked, exact
 from discreet.utility.queries import QueryWorkload, sides_of
 
 NAMES = ("q", "n", "s", "symptoms", "habits")

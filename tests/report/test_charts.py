@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.releases.group_summary import size_bands
+from discreet.releases.audit.figures import size_bands
 from discreet.report.charts.chart import Chart, Mark, Scale, vega_lite
 from discreet.report.charts.result_charts import (
     error_chart,

@@ -14,7 +14,7 @@ from tests.requirements.test_non_sensitive import job, patients
 from tests.saving import UNATTACKED
 
 import discreet as dc
-from discreet.releases.weaknesses import known_weaknesses
+from discreet.releases.explanation import known_weaknesses
 
 METHODS = ["mondrian", "full-domain", "local-recoding", "top-down", "codip"]
 FORMS = {

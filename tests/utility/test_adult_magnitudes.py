@@ -14,7 +14,7 @@ from tests.real_data import adult, real_data
 import discreet as dc
 from discreet.api.compare import Original, School
 from discreet.releases.measure import read_utility
-from discreet.utility.fixed_attacker import fixed_reader
+from discreet.utility.divergence import fixed_reader
 from discreet.utility.queries import QueryWorkload
 
 pytestmark = pytest.mark.data

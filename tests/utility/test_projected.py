@@ -13,8 +13,7 @@ from discreet.methods.base import Projected, Projection
 from discreet.methods.codip.codip import Projector
 from discreet.pipeline.run import make_release
 from discreet.releases.kinds.generalized import measure_parts
-from discreet.releases.kinds.implied_projections import ImpliedProjected, read_projected
-from discreet.releases.kinds.projected import ProjectedKind
+from discreet.releases.kinds.projected import ImpliedProjected, ProjectedKind, read_projected
 from discreet.utility.implied import QueryBatch
 from discreet.utility.queries import QueryWorkload
 

@@ -6,7 +6,7 @@ from tests.tables import coded_column, coded_table
 
 from discreet.table.coded_table import CodedTable
 from discreet.table.roles import Distance, Role
-from discreet.utility.implied_cells import exact
+from discreet.utility.implied import exact
 from discreet.utility.queries import QueryWorkload, query_error, values_asked
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tables import coded_table
 
-from discreet.releases.kinds.implied_sets import CLOSE, ROUNDS, rake
+from discreet.releases.kinds.implied_groups import CLOSE, ROUNDS, rake
 from discreet.releases.worlds.sensitive_sets import Sets, index_signatures
 from discreet.table.classes import group_lists
 

@@ -11,8 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.api.compare import compared_job
-from discreet.utility.comparison import Point, Use
-from discreet.utility.recommendation import recommend
+from discreet.utility.comparison import Point, Use, recommend
 
 AXES = ("divergence_ratio", "belief_99", "query_error")
 

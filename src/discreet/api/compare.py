@@ -44,13 +44,11 @@ from discreet.table.coded_table import CodedTable
 from discreet.table.persons import Persons
 from discreet.table.roles import Role
 from discreet.typing import Codes
-from discreet.utility.comparison import CEILING, Comparison, Point, Use, mark_dominated
-from discreet.utility.divergence import diverge
-from discreet.utility.fixed_attacker import fixed_reader
-from discreet.utility.implied_cells import ImpliedUnlinked
+from discreet.utility.comparison import CEILING, Comparison, Point, Use, mark_dominated, recommend
+from discreet.utility.divergence import diverge, fixed_reader
+from discreet.utility.implied import ImpliedUnlinked
 from discreet.utility.learning import DRAWS, Learning, Teacher, split_people, targets_of
 from discreet.utility.queries import QueryWorkload, query_errors
-from discreet.utility.recommendation import recommend
 
 UNLINKED = Setting(Unlinked.name, {}, {})
 _ROW = "row of a comparison"  # the identifier of rows for a ledger

@@ -49,8 +49,7 @@ from discreet.report.risk_verdict import LOOK, READY, REFUSE, Review, RiskVerdic
 from discreet.statements import Statement
 from discreet.table.interrupts import OutOfTimeError, interruptible
 from discreet.table.roles import Role
-from discreet.utility.figures import Measures
-from discreet.utility.reading import DIVERGENCE_ROWS
+from discreet.utility.figures import DIVERGENCE_ROWS, Measures
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger

@@ -3,25 +3,49 @@
 A rule bars values of a sensitive attribute for all people whose quasi-identifiers match
 ("Japanese: no heart disease"); a rule that fits one person alone is an instance. Worlds in which
 a person has a barred value are impossible, and the beliefs are shares of those that are left.
+
+Background-join: an attacker who knows some of the target's sensitive values looks for another.
+
+Where whole rows are published in a group, the rows with the known values are what is left:
+count(s, known)/count(known). One other attribute is known at a time, every choice of ``others``
+many where that is asked for, and then all others.
+
+Where a person has several published rows, the attacker knows these values of one of the target's
+rows. Of the members with such a row, a share has the value sought in some row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import TOLERANCE, Attack, Finding, Scene, summarize
-from discreet.attacks.beliefs import value_bounds
+from discreet.attacks.beliefs import (
+    ALL_ROWS,
+    AT_ALL,
+    PersonView,
+    TrueValues,
+    beliefs_in,
+    finding_on_values,
+    on_lines_of,
+    person_bounds,
+    requirements_about,
+    ungrouped,
+    value_bounds,
+)
 from discreet.attacks.class_attacks import IN_TABLE
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.worlds.permanents import matching_beliefs
 from discreet.releases.worlds.placement import EXACT
 from discreet.statements import Statement
+from discreet.table.classes import group_codes
 from discreet.table.code_maps import recoded
 from discreet.table.counts import order_by_class
 from discreet.typing import Codes
@@ -124,3 +148,144 @@ class BackgroundKnowledge(Attack):
             never = np.array([code for code, v in enumerate(values) if v in rule.never], np.int64)
             barred[np.ix_(matches, never)] = True
         return barred
+
+
+class BackgroundJoin(Attack):
+    """One sensitive value from another, or from all others, that the attacker knows."""
+
+    name: ClassVar[str] = "background-join"
+    quick: ClassVar[bool] = True
+    also_knows: ClassVar[str] = Statement("also-knows.other-values")
+    attackers: ClassVar[tuple[StandardAttacker, ...]] = (
+        StandardAttacker.INSIDER,
+        StandardAttacker.INVESTIGATOR,
+    )
+
+    others: int = Field(
+        default=1,
+        ge=1,
+        le=8,
+        description="Greatest number of other known attributes; all are tried too.",
+    )
+
+    @property
+    def knowledge(self) -> str:
+        return Statement("knows.other-values", first=IN_TABLE)
+
+    def inapplicable(self, scene: Scene) -> str | None:
+        reason = super().inapplicable(scene)
+        if reason is None and all(len(columns) < 2 for columns in scene.sensitive):
+            return Statement("inapplicable.no-two-attributes")
+        if reason is None and not any(
+            self._known(scene, list(columns)) for columns in scene.sensitive
+        ):
+            return Statement("inapplicable.one-secret")
+        return reason
+
+    def run(self, scene: Scene) -> Iterator[Finding]:
+        for reading, attribute, known in self._choices(scene):
+            yield self._one(scene, reading, attribute, known)
+
+    def expected(self, scene: Scene) -> int:
+        return sum(1 for _ in self._choices(scene))
+
+    def _choices(self, scene: Scene) -> Iterator[tuple[AdversaryView, str, tuple[str, ...]]]:
+        """Each attribute of each table, with each choice of others that are known."""
+        for reading in scene.readings:
+            for attribute, known in self._known(scene, list(reading.sensitive)):
+                yield reading, attribute, known
+
+    def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
+        return [
+            finding_on_values(
+                self, scene, view, attribute, joined_values(view, attribute, known),
+                joined_values(view.whole, attribute, known), _bounds(scene, view, attribute, known),
+                knowledge=Statement("knows.values-of-row", first=ALL_ROWS, attributes=known),
+                details={"known": list(known)},
+                sensitive=scene.is_sensitive(attribute, view.domains), attacker=_attacker(known),
+            )
+            for attribute, known in self._known(scene, list(view.sensitive))
+        ]  # fmt: skip
+
+    def _known(self, scene: Scene, names: list[str]) -> list[tuple[str, tuple[str, ...]]]:
+        """Each attribute that is sought, with each choice of others that are known.
+
+        A column of the same secret is no background knowledge: it reveals the attribute without
+        any release.
+        """
+        found = []
+        for attribute in names:
+            others = scene.task.secrets.others(attribute, names)
+            counts = {*range(1, self.others + 1), len(others)} - {0}
+            found += [
+                (attribute, c) for count in sorted(counts) for c in combinations(others, count)
+            ]
+        return found
+
+    def _one(
+        self, scene: Scene, reading: AdversaryView, attribute: str, known: tuple[str, ...]
+    ) -> Finding:
+        beliefs = beliefs_in(reading, attribute, known)
+        bounds = value_bounds(
+            scene.requirements, scene.domains, reading, attribute, others_known=True
+        )
+        return self.finding(
+            scene, reading, attribute, beliefs,
+            on_lines_of(beliefs, beliefs_in(ungrouped(reading), attribute, known)),
+            bounds.of_lines(reading, beliefs),
+            knowledge=Statement("knows.values-of", first=IN_TABLE, attributes=known),
+            details={"known": list(known)}, attacker=_attacker(known),
+        )  # fmt: skip
+
+
+def _attacker(known: tuple[str, ...]) -> StandardAttacker:
+    """Who knows so many other sensitive values of the target."""
+    return StandardAttacker.INSIDER if len(known) == 1 else StandardAttacker.INVESTIGATOR
+
+
+def _bounds(
+    scene: Scene, view: PersonView, attribute: str, known: tuple[str, ...]
+) -> NDArray[np.float64]:
+    """The bound of each value on persons: only where all other attributes of a row are known.
+
+    Members who have some of the values in a row may be those of several such combinations, which
+    overlap; what holds of each does not bound their union.
+    """
+    share = np.zeros(view.sensitive[attribute].cardinality)
+    if len(known) + 1 < len(view.sensitive):
+        return np.full(len(share), np.inf)
+    about = requirements_about(scene.guarantees, attribute)
+    inner = [model for one in about if (model := one.given_others()) is not None]
+    every = [model.model_copy(update={"attribute": None}) for model in inner]
+    return person_bounds(every, view.domains, attribute, share, AT_ALL)
+
+
+def joined_values(view: PersonView, attribute: str, known: tuple[str, ...]) -> TrueValues:
+    """The belief in each value of a person, at its greatest over the known rows of the person."""
+    columns = [view.sensitive[name] for name in known]
+    combination = group_codes(
+        [c.codes for c in columns], [c.cardinality for c in columns], len(columns[0].codes)
+    )
+    rows = pl.DataFrame(
+        {
+            "group": view.classes.class_of_row,
+            "person": view.persons.number,
+            "known": combination.class_of_row,
+            "value": view.sensitive[attribute].codes,
+        }
+    )
+    has = rows.select("group", "person", "known").unique()
+    holders = has.group_by("group", "known").len("holders")
+    pairs = has.join(rows.select("group", "person", "value").unique(), on=["group", "person"])
+    joint = pairs.group_by("group", "known", "value").len("joint")
+    found = (
+        pairs.join(joint, on=["group", "known", "value"])
+        .join(holders, on=["group", "known"])
+        .select("person", "value", belief=pl.col("joint") / pl.col("holders"))
+        .group_by("person", "value")
+        .agg(pl.col("belief").max())
+        .sort("person", "value")
+    )
+    return TrueValues(
+        found["person"].to_numpy(), found["value"].to_numpy(), found["belief"].to_numpy()
+    )

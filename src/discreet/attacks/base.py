@@ -32,13 +32,13 @@ from discreet.attacks.attackers import StandardAttacker
 from discreet.by_name import Named
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.releases.registry import kind_of
+from discreet.releases.singling_out import RATE, Interval, share_interval
 from discreet.releases.worlds.placement import EXACT
 from discreet.requirements.counting import count_rows
 from discreet.statements import Statement
 from discreet.table.kernels.lists import entries_of
 from discreet.table.roles import Unit
 from discreet.typing import AnyInts, Bools, Floats, Ints
-from discreet.utility.intervals import RATE, Interval, share_interval
 
 if TYPE_CHECKING:
     from discreet.attacks.beliefs import Beliefs, PersonView

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize
 from discreet.attacks.class_attacks import IN_TABLE
-from discreet.releases.audit.linked_labels import linked_domains
+from discreet.releases.audit.shards import linked_domains
 from discreet.releases.kinds.base import Kind
 from discreet.releases.kinds.generalized import RECORDS
 from discreet.requirements.quasi_sensitive import LabelPosteriors, QsClDiversity, QsTCloseness

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.background_join import joined_values
+from discreet.attacks.background import joined_values
 from discreet.attacks.base import ALONE, OTHERS, TOLERANCE, Scene
 from discreet.attacks.beliefs import AT_ALL, PersonView, beliefs_in, on_lines_of, ungrouped
 from discreet.attacks.intersection import candidates, of_people

@@ -38,13 +38,12 @@ from discreet.releases.audit.persons import persons_of_tables
 from discreet.releases.audit.shards import domains_of
 from discreet.releases.manifest import Manifest, SinglingOut
 from discreet.releases.registry import kind_of
-from discreet.releases.singling_out import singling_out, singling_sentences
+from discreet.releases.singling_out import RATE, singling_out, singling_sentences
 from discreet.result import Result
 from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable
 from discreet.table.interrupts import OutOfTimeError, interruptible
 from discreet.table.roles import Unit
-from discreet.utility.intervals import RATE
 
 SEED = 0  # of sampled targets and worlds, so that a report can be repeated
 

@@ -21,7 +21,7 @@ from discreet.job.value_spellings import spelling_warnings
 from discreet.knowledge.population_figures import PopulationFigures, population_figures
 from discreet.methods.base import Task
 from discreet.methods.shared.judged_persons import counts_on_persons, verdict_on_persons
-from discreet.releases.group_summary import SizeBand, size_bands
+from discreet.releases.audit.figures import SizeBand, size_bands
 from discreet.requirements.attackers.judging import judge_key_sets
 from discreet.requirements.base import Requirement, Verdict
 from discreet.requirements.closeness import TCloseness

@@ -17,9 +17,9 @@ from discreet.io.atomic import write_private
 from discreet.io.signatures import SigningKey
 from discreet.pipeline.prove import risk_file
 from discreet.pipeline.release import Proof, Release
+from discreet.releases.audit.figures import Picture
 from discreet.releases.audit.files import REPORT
 from discreet.releases.audit.persons import packed_rows
-from discreet.releases.group_summary import Picture
 from discreet.releases.manifest import FILE_NAME, Manifest, sha256_of
 from discreet.report.risk_verdict import REFUSE
 

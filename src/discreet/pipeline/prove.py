@@ -28,14 +28,14 @@ from discreet.releases.analyst_errors import AnalystErrors, analyst_errors
 from discreet.releases.audit.audit import Audit, require_sound
 from discreet.releases.audit.figures import settle
 from discreet.releases.audit.files import hash_of_table
-from discreet.releases.audit.linked_labels import public_promise
+from discreet.releases.audit.shards import public_promise
 from discreet.releases.manifest import Manifest
 from discreet.releases.measure import read_utility
 from discreet.report.risk_verdict import Review, SampledRows
 from discreet.statements import Statement
 from discreet.table.coded_table import Column
 from discreet.table.interrupts import interruptible
-from discreet.utility.reading import DIVERGENCE_ROWS
+from discreet.utility.figures import DIVERGENCE_ROWS
 
 if TYPE_CHECKING:
     from discreet.attacks.base import RowAtRisk

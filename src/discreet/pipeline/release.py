@@ -22,8 +22,8 @@ from discreet.pipeline.read import SourceRows
 from discreet.pipeline.record import Draft
 from discreet.regular_files import path_of
 from discreet.releases.audit.audit import Audit
+from discreet.releases.audit.figures import Picture
 from discreet.releases.explanation import explain, explain_privately
-from discreet.releases.group_summary import Picture
 from discreet.releases.manifest import Manifest
 from discreet.result import Result
 from discreet.statements import Statement, speaking

@@ -1,4 +1,9 @@
-"""A release in sentences, for the person who must sign for it."""
+"""A release in sentences, for the person who must sign for it.
+
+What the guarantees of a release do not cover, each with the attack that measures it.
+
+No attack is run: every sentence follows from the kind of release, its method and its guarantees.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +13,10 @@ from typing import Any
 from discreet.releases.manifest import Manifest, Promise, ReaderFinding, SinglingOut
 from discreet.releases.registry import kind_of
 from discreet.releases.singling_out import singling_sentences
+from discreet.requirements.base import Requirement, SizeRequirement
+from discreet.requirements.diversity import DistinctLDiversity, Diversity, MDiversity, PDiversity
 from discreet.statements import Statement, stating
-from discreet.table.persons import CollapseRule, Scope
+from discreet.table.persons import CollapseRule, Keeping, Scope
 from discreet.table.published import PERSON
 from discreet.table.roles import Role, Unit
 
@@ -359,3 +366,77 @@ def worth(manifest: Manifest, facts: Mapping[str, Any], utility: Mapping[str, An
         share = vague / max(manifest.published_rows, 1)
         sentences.append(Statement("worth.vague-rows", rows=vague, share=share))
     return sentences
+
+
+ALPHA = "alpha-k-anonymity"  # by name: its module takes milliseconds to import
+
+
+def known_weaknesses(manifest: Manifest) -> list[str]:
+    """Return the known weaknesses that apply to a release."""
+    requirements = [promise.to_requirement() for promise in manifest.promises]
+    sensitive = [
+        {name for name, role in table.columns.items() if role is Role.SENSITIVE}
+        for table in manifest.tables.values()
+    ]
+    weaknesses: list[str] = []
+    if any(sensitive) and all(isinstance(r, SizeRequirement) for r in requirements):
+        weaknesses.append(Statement("weakness.homogeneity"))
+    weaknesses += [
+        Statement("weakness.secret", finest=secret[0], others=secret[1:])
+        for secret in manifest.secrets or ()
+    ]
+    if any(r.limits_knowledge for r in requirements):
+        weaknesses.append(Statement("weakness.knowledge"))
+    weaknesses += kind_of(manifest.kind).weaknesses(manifest)
+    if _naive(requirements):
+        weaknesses.append(Statement("weakness.non-membership"))
+    if _hides_by_harmless_values(requirements):
+        weaknesses.append(Statement("weakness.harmless-values"))
+    if _reads_sensitive(manifest, requirements):
+        weaknesses.append(manifest.method.minimality())
+    weaknesses += manifest.method.weaknesses()
+    if manifest.method.publishes_tight_cells:
+        to_grid = manifest.method.rounds_to_grid
+        weaknesses.append(
+            Statement("weakness.downcoding.grid" if to_grid else "weakness.downcoding")
+        )
+    alike = kind_of(manifest.kind).makes_alike
+    weaknesses += _several_rows(manifest.keeping) if manifest.keeps_rows and alike else []
+    columns = [pair for one in manifest.tables.values() for pair in one.columns.items()]
+    weaknesses += [
+        Statement("weakness.weights", column=name) for name, role in columns if role is Role.WEIGHT
+    ]
+    if manifest.suppressed_rows:
+        weaknesses.append(Statement("weakness.absence"))
+    weaknesses.append(Statement("weakness.intersection"))
+    return weaknesses
+
+
+def _several_rows(keeping: Keeping) -> list[str]:
+    """Return what several rows of a person leave open."""
+    if keeping.numbered:
+        return [Statement("weakness.person-numbers")]
+    weaknesses: list[str] = [Statement("weakness.number-of-rows")]
+    if keeping.scope is Scope.ROWS:
+        weaknesses.append(Statement("weakness.person-intersection"))
+    return weaknesses
+
+
+def _naive(requirements: list[Requirement]) -> bool:
+    """Return whether distinct values are counted and nothing bounds their shares."""
+    bounded = any(isinstance(r, PDiversity) or r.name == ALPHA for r in requirements)
+    diversities = [r for r in requirements if isinstance(r, Diversity)]
+    return not bounded and any(isinstance(r, DistinctLDiversity) for r in diversities)
+
+
+def _hides_by_harmless_values(requirements: list[Requirement]) -> bool:
+    """Return whether a guarantee fails an attacker who rules out values that may be disclosed."""
+    spared = [r for r in requirements if r.spared_values and not isinstance(r, MDiversity)]
+    return any(not (isinstance(r, Diversity) and r.counts_sensitive_rows) for r in spared)
+
+
+def _reads_sensitive(manifest: Manifest, requirements: list[Requirement]) -> bool:
+    """Return whether the method chose groups by sensitive values and quasi-identifiers together."""
+    if manifest.method.blind_to_quasi_identifiers and not manifest.keeps_rows:
+        return False
+    return any(not isinstance(r, SizeRequirement) and not r.judged_on_items for r in requirements)

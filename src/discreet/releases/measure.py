@@ -14,8 +14,7 @@ from discreet.methods.base import Task
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
 from discreet.table.coded_table import CodedTable
-from discreet.utility.figures import Measures, ProjectedMeasures
-from discreet.utility.reading import ImpliedReading
+from discreet.utility.figures import ImpliedReading, Measures, ProjectedMeasures
 
 if TYPE_CHECKING:
     from discreet.knowledge.population_figures import PopulationFigures

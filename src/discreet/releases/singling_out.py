@@ -24,11 +24,14 @@ columns are counted exactly while ``PAIR_CELLS`` allows it. Beyond, each pair is
 persons among all rows with their quasi-identifiers (in classes too large for it, among some of
 these rows, which can only overstate), and the result is an interval: below the exact count of the
 named pair, above the upper limit of Clopper and Pearson for the worst of all pairs at once.
+
+Intervals of a share that was estimated from targets drawn at random (Clopper, Pearson, 1934).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import TypeVar
@@ -46,7 +49,6 @@ from discreet.table.kernels.lists import starts_of
 from discreet.table.published import GROUP, PERSON
 from discreet.table.roles import Unit
 from discreet.typing import Bools, Ints
-from discreet.utility.intervals import RATE, share_interval
 
 PAIR_CELLS = 1 << 25  # rows times pairs of columns that are counted exactly
 DRAWN = 2000  # persons, where pairs are estimated
@@ -474,3 +476,37 @@ def _share(part: int, whole: int) -> Statement:
     if 1 <= value <= 99 or part in (0, whole):
         return Statement("singling.share", value=value)
     return Statement("singling.share-tenths", value=min(max(value, 0.1), 99.9))
+
+
+RATE = 0.95  # at least, of intervals that hold the exact figure
+STEPS = 40  # of bisection: more digits than are shown
+
+Interval = tuple[float, float]
+
+
+def share_interval(successes: int, trials: int, rate: float = RATE) -> Interval:
+    """Return the interval of a share, so many of the drawn targets having been counted."""
+    if not trials:
+        return 0.0, 1.0
+    rest = (1 - rate) / 2
+    coefficient = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, trials + 1)))])
+    coefficient = coefficient[-1] - coefficient - coefficient[::-1]  # ln (trials over k)
+    k = np.arange(trials + 1)
+
+    def at_most(most: int, share: float) -> float:
+        """Return the chance of at most so many successes."""
+        log = coefficient + k * math.log(share) + (trials - k) * math.log1p(-share)
+        return float(np.exp(log[: most + 1]).sum())
+
+    low = _crossing(lambda share: at_most(successes - 1, share), 1 - rest) if successes else 0.0
+    high = _crossing(lambda share: at_most(successes, share), rest) if successes < trials else 1.0
+    return low, high
+
+
+def _crossing(falling: Callable[[float], float], level: float) -> float:
+    """Return where a function that falls from 1 to 0 crosses a level."""
+    low, high = 0.0, 1.0
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) > level else (low, middle)
+    return (low + high) / 2

@@ -19,6 +19,7 @@ from discreet.releases.explanation import (
     collapsed,
     explain_privately,
     guarantee_line,
+    known_weaknesses,
     people_of_rows,
     persons_singled_out,
     rare_values,
@@ -32,7 +33,6 @@ from discreet.releases.manifest import Manifest, Promise, ReaderFinding, Singlin
 from discreet.releases.measure import Utility
 from discreet.releases.registry import kind_of
 from discreet.releases.singling_out import singling_sentences
-from discreet.releases.weaknesses import known_weaknesses
 from discreet.statements import Statement
 from discreet.table.roles import Role, Unit
 from discreet.utility.figures import Measures

@@ -2,6 +2,25 @@
 
 A release that no machine holds whole is summed up class by class; on one machine the whole table is
 summed up at once. The figures follow from the sums alone.
+
+Loss: how much of its domain each published cell leaves open; entropy: how surprising it is.
+
+*Loss* of a cell (LM, NCP): 0 for an exact value, 1 for ``*``; for a label of a hierarchy what the
+hierarchy says, (leaves below − 1)/(leaves − 1) over the leaves of the whole hierarchy or the width
+of an interval; for any other range its width, clipped to the range of the data, over that range;
+for a set (members − 1)/(values − 1), over the leaves of the hierarchy where there is one. A
+suppressed row loses 1 in every cell.
+
+*Entropy* (non-uniform): Σ over cells −log2(freq(original)/freq(generalized)), freq(generalized)
+being the number of original rows whose value the cell covers, and n for a suppressed cell. The
+logarithm splits, so the sum needs no link between published and original rows:
+
+    Σ over published rows log2 freq(cell) + suppressed · log2 n − Σ over values c_v · log2 c_v
+
+That is exact for every release in which each published row represents one original row and the
+rest are suppressed, whatever the recoding. For full-domain recoding without suppression it equals
+the measure that counts how often the cell is published; under local recoding, where one value may
+be published in several ways, that other measure differs.
 """
 
 from __future__ import annotations
@@ -13,9 +32,11 @@ from math import isclose
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.table.coded_table import CodedTable
+from discreet.hierarchies.cells import SUPPRESSED, Range, parse_cell
+from discreet.hierarchies.coverage import CellReader, Coverage, Ranges
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.table.coded_table import CodedTable, Column
 from discreet.utility.figures import Measures, Structure, counted_rows
-from discreet.utility.loss import bits_of_values
 
 
 @dataclass
@@ -86,3 +107,59 @@ def measures_of(
         ),
         counts=(masked if sums.masked else {}) | counted_rows(suppressed_rows, original.rows),
     )
+
+
+def loss_of_cells(
+    original: Column,
+    published: Column,
+    coverage: Coverage,
+    hierarchy: Hierarchy | None = None,
+    level: int | None = None,
+) -> NDArray[np.float64]:
+    """The loss of each cell in the dictionary of a published column, in [0, 1]."""
+    reader = CellReader(original, hierarchy, level)
+    domain = original.cardinality if hierarchy is None else hierarchy.leaves
+    loss = np.zeros(published.cardinality)
+    cells = published.text.to_list()
+    if original.lost is not None:  # every cell is one of a column that was recoded before
+        return np.asarray(coverage.sums(original.lost) / np.maximum(coverage.size, 1), np.float64)
+    ranges = coverage.ranges or reader.ranges(cells)
+    loss[ranges.cell] = _widths(original, ranges)
+    for cell in np.delete(np.arange(len(cells)), ranges.cell).tolist():
+        label = cells[cell]
+        nodes = reader.nodes(label)
+        if label == SUPPRESSED:
+            loss[cell] = 1.0
+        elif nodes:
+            loss[cell] = max(reader.levels[depth].loss[node] for depth, node in nodes)
+        elif label is not None:
+            if label.startswith("[") and isinstance(parse_cell(label), Range):
+                loss[cell] = 1.0  # of what has no order
+            else:  # a value covers itself, a set its members
+                loss[cell] = (coverage.size[cell] - 1) / max(domain - 1, 1)
+    return np.minimum(loss, 1.0)
+
+
+def _widths(original: Column, ranges: Ranges) -> NDArray[np.float64]:
+    """The share of the original's span that each range covers."""
+    numbers = original.numbers
+    if numbers is None or not np.isfinite(numbers).any():
+        return np.ones(len(ranges.cell))
+    least, greatest = np.nanmin(numbers), np.nanmax(numbers)
+    if greatest == least:
+        return np.zeros(len(ranges.cell))
+    widths = np.minimum(ranges.high, greatest) - np.maximum(ranges.low, least)
+    return np.asarray(np.maximum(widths, 0.0) / (greatest - least), np.float64)
+
+
+def bits_of_cells(original: Column, coverage: Coverage, cell_counts: NDArray[np.int64]) -> float:
+    """Σ over published cells log2 freq(cell); a sum over parts of a table is that of the table."""
+    frequency = coverage.sums(original.counts)
+    published = cell_counts > 0
+    return float(cell_counts[published] @ np.log2(np.maximum(frequency[published], 1)))
+
+
+def bits_of_values(original: Column) -> float:
+    """Σ over the original's cells log2 freq(value)."""
+    occurring = original.counts[original.counts > 0]
+    return float(occurring @ np.log2(occurring))

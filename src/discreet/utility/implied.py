@@ -14,15 +14,26 @@ Every published row carries mass 1/n; here masses are multiplied by n, so they a
 ==================  ===============================================================
 kind                p2
 ==================  ===============================================================
-generalized         ``implied_generalized``: evenly over the values that a cell covers
-term-suppressed     the same, with ``term_coverage.TermCoverage``
-bucketized          ``implied_groups``: a group's people share its sensitive rows
-decomposed          the same with raked rows; ``uniform_sets`` as the paper reads it
+generalized         ``ImpliedGeneralized``: evenly over the values that a cell covers
+term-suppressed     the same, with ``terms.TermCoverage``
+bucketized          ``ImpliedGroups``: a group's people share its sensitive rows
+decomposed          the same with raked rows; ``UniformSets`` as the paper reads it
 projected           ``projected``: one table, and what the others say given its class
-unlinked            ``implied_generalized``: all rows in one bucket, the baseline
+unlinked            ``ImpliedGeneralized``: all rows in one bucket, the baseline
 ==================  ===============================================================
 
 Suppressed rows lie evenly over the whole domain: the values of each attribute that occur.
+
+p2 of a generalized release, of the original itself, and of the baseline.
+
+- *Generalized*: a row lies evenly over the values that its cells cover, attributes independent,
+  so it gives a predicate Π over attributes |cell ∩ predicate| / |cell|.
+- *The original* (``exact``): every cell covers one value.
+- *ImpliedUnlinked*: all rows in one bucket. Quasi-identifiers are jointly as they were, sensitive
+  attributes too, and nothing links the two.
+
+Rows are compressed to their distinct combinations once, and for every batch of queries once more
+to the combinations of the attributes it asks for, so the number of rows matters little.
 """
 
 from __future__ import annotations
@@ -30,13 +41,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.hierarchies.coverage import Coverage, identity
+from discreet.hierarchies.covering_classes import fitting_groups
+from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable, Column
+from discreet.table.counts import order_by_class
+from discreet.table.kernels.lists import entries_of, places_of, stretches
 from discreet.table.roles import Role
-from discreet.typing import Codes, Floats
+from discreet.typing import Codes, Floats, Ints
+from discreet.utility.terms import TermCoverage, exact_terms
 
 PAIR_CELLS = 2**22  # of a two-way table that is kept for queries
 
@@ -138,3 +156,276 @@ def even_draw(
 def below(*parts: Mapping[str, Codes]) -> dict[str, Codes]:
     """Rows with the same attributes, one part below the other."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+PRODUCTS = 2**15  # of a combination and a query that are found at once, within the cache
+
+
+class ImpliedGeneralized(Implied):
+    """p2 of a generalized release."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        coverages: Mapping[str, Coverage | TermCoverage],
+        rows: int,
+        suppressed_rows: int = 0,
+        mass: Floats | None = None,  # (rows,) where a row does not weigh 1
+    ) -> None:
+        distinct = group_codes([c.codes for c in columns], [c.cardinality for c in columns], rows)
+        self._count: NDArray[Any] = distinct.size  # whole numbers, unless masses are given
+        if mass is not None:
+            self._count = np.bincount(distinct.class_of_row, mass, distinct.count)
+        self._cells = {c.name: c.codes[distinct.first_row] for c in columns}
+        self._quasi = [c.name for c in columns if c.role is Role.QUASI_IDENTIFIER]
+        self._coverages = {n: c for n, c in coverages.items() if isinstance(c, Coverage)}
+        self._term_coverages = {n: c for n, c in coverages.items() if isinstance(c, TermCoverage)}
+        self.answers_sets = bool(self._term_coverages)
+        self._suppressed_rows = suppressed_rows
+        self._last_roll_up: tuple[list[str], list[Codes], NDArray[Any]] | None = None
+
+    def estimate(self, batch: QueryBatch) -> Floats:
+        names = [*batch.members, *batch.terms]
+        cells, count = self._roll_up(names)
+        shares = [self._coverages[name].shares(asked) for name, asked in batch.members.items()]
+        if batch.terms:
+            estimate = self._sum_over_sets(batch, cells, count, shares)
+        else:
+            estimate = _sum_of_products(
+                count.astype(np.float64), *_stacked(cells, shares, len(batch.number))
+            )
+        return estimate + self._suppressed_rows * batch.share_of_domain()
+
+    def _sum_over_sets(
+        self, batch: QueryBatch, cells: list[Codes], count: Ints, shares: list[Floats]
+    ) -> Floats:
+        """By combinations of what the queries ask for beside their last multi-valued attribute."""
+        *others, (last, wanted) = batch.terms.items()
+        by_set = [self._term_coverages[name].shares(asked.asked) for name, asked in others]
+        shares = [*shares, *by_set]
+        beside = group_codes(cells[:-1], [len(share) for share in shares], len(count))
+        first, order = _by_class(beside.class_of_row, beside.count)
+        return self._term_coverages[last].sum_of_products(
+            *_stacked([c[beside.first_row] for c in cells[:-1]], shares, len(batch.number)),
+            first,
+            cells[-1][order],
+            count[order],
+            wanted.asked,
+        )
+
+    def _roll_up(self, names: Sequence[str]) -> tuple[list[Codes], NDArray[Any]]:
+        """The distinct combinations of some attributes' cells, and the rows that have each."""
+        if self._last_roll_up is not None and self._last_roll_up[0] == names:
+            return self._last_roll_up[1:]  # batches with the same attributes follow each other
+        codes = [self._cells[name] for name in names]
+        grouped = group_codes(codes, [self._cells_of(name) for name in names], len(self._count))
+        total = np.bincount(grouped.class_of_row, self._count, grouped.count)
+        count = total.astype(self._count.dtype)
+        cells = [column[grouped.first_row] for column in codes]
+        self._last_roll_up = (list(names), cells, count)
+        return cells, count
+
+    def _cells_of(self, name: str) -> int:
+        return (self._coverages.get(name) or self._term_coverages[name]).cells
+
+    def mass_of_people(self, people: CodedTable, sensitive: Sequence[str]) -> Floats | None:
+        quasi = [people[name].codes for name in self._quasi]
+        coverages = [self._coverages[name] for name in self._quasi]
+        kinds = group_codes(quasi, [c.cardinality for c in coverages], people.rows)
+        cells, count = self._roll_up([*self._quasi, *sensitive])
+        quasi_cells, other_cells = cells[: len(quasi)], cells[len(quasi) :]
+        classes = group_codes(quasi_cells, [c.cells for c in coverages], len(count))
+        fits = fitting_groups(
+            coverages,
+            [codes[kinds.first_row] for codes in quasi],
+            [cell[classes.first_row] for cell in quasi_cells],
+        )
+        if fits is None:
+            return None
+        volume = np.ones(classes.count)
+        for coverage, cell in zip(coverages, quasi_cells, strict=True):
+            volume *= coverage.size[cell[classes.first_row]]
+        asked = [self._coverages[name] for name in sensitive]
+        rows = _rows_of_classes(asked, other_cells, count, classes.class_of_row, classes.count)
+        mass = rows.mass_of_people(
+            kinds.class_of_row, [people[name].codes for name in sensitive], fits, 1.0 / volume
+        )
+        domain = float(np.prod([float(c.cardinality) for c in (*coverages, *asked)]))
+        return mass + self._suppressed_rows / domain
+
+    def pair_table(self, first: Column, second: Column) -> Floats:
+        (first_code, second_code), count = self._roll_up([first.name, second.name])
+        coverages = self._coverages[first.name], self._coverages[second.name]
+        cells = coverages[1].cells
+        half = coverages[0].spread(first_code, second_code, count.astype(np.float64), cells)
+        value, cell = np.nonzero(half)
+        table = coverages[1].spread(cell, value, half[value, cell], first.cardinality).T
+        return table + self._suppressed_rows / table.size
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Codes]:
+        row = np.repeat(np.arange(len(self._count)), self._whole(rng))
+        drawn = {n: c.pick(self._cells[n][row], rng) for n, c in self._coverages.items()}
+        if not self._suppressed_rows:
+            return drawn
+        domain = {name: coverage.cardinality for name, coverage in self._coverages.items()}
+        return below(drawn, even_draw(domain, self._suppressed_rows, rng))
+
+    def _whole(self, rng: np.random.Generator) -> Ints:
+        """Return how many rows a drawn table has of each combination."""
+        if self._count.dtype.kind == "i":
+            return self._count.astype(np.int64)
+        total = float(self._count.sum())
+        return rng.multinomial(round(total), self._count / max(total, 1e-9)).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _ClassRows:
+    """The sensitive cells that occur in each class: exact ones by value, others by what they cover.
+
+    Of most releases all are exact, and a value's mass in a class is found by bisection.
+    """
+
+    coverages: Sequence[Coverage]  # by attribute
+    value: Sequence[Codes]  # by attribute: (exact entries,)
+    start: Ints  # (classes + 1,) of the exact entries
+    count: Floats  # (exact entries,)
+    loose: Sequence[Codes]  # by attribute: (loose entries,) cells
+    loose_start: Ints  # (classes + 1,)
+    loose_mass: Floats  # (loose entries,) for each combination of values that is covered
+
+    def mass_of_people(
+        self, kind: Codes, codes: Sequence[Codes], fits: tuple[Ints, Codes], weight: Floats
+    ) -> Floats:
+        """(people,) The mass of each one's values in all classes that fit, by their weight."""
+        people, entries = len(kind), len(self.count)
+        both = [np.concatenate(pair) for pair in zip(codes, self.value, strict=True)]
+        cardinalities = [coverage.cardinality for coverage in self.coverages]
+        numbers = group_codes(both, cardinalities, people + entries)
+        of_people, of_entry = np.split(numbers.class_of_row, [people])
+        classes = len(self.start) - 1
+        of_class = np.repeat(np.arange(classes, dtype=np.int32), np.diff(self.start))
+        _, order = order_by_class(of_class, of_entry, classes, numbers.count)
+        lines = group_codes([kind, of_people], [len(fits[0]), numbers.count], people)
+        first = lines.first_row
+        key = of_class.astype(np.int64)[order] * numbers.count + of_entry[order]
+        count = self.count[order]
+        mass = np.zeros(len(first))
+        for part in stretches(np.diff(fits[0])[kind[first]]):
+            place, line = entries_of(fits[0], kind[first[part]])
+            fit = fits[1][place].astype(np.int64)
+            entry = places_of(key, fit * numbers.count + of_people[first[part]][line])
+            held = np.zeros(len(fit))
+            held[entry >= 0] = count[entry[entry >= 0]]
+            held += self._loose_mass(fit, [code[first[part]][line] for code in codes])
+            mass[part] = np.bincount(line, weight[fit] * held, len(mass[part]))
+        return mass[lines.class_of_row]
+
+    def _loose_mass(self, of_class: Ints, values: Sequence[Codes]) -> Floats:
+        """Return for pairs of a class and values the mass of its cells that cover the values."""
+        entry, pair = entries_of(self.loose_start, of_class)
+        for coverage, cell, value in zip(self.coverages, self.loose, values, strict=True):
+            covered = coverage.covers(cell[entry], value[pair])
+            entry, pair = entry[covered], pair[covered]
+        return np.bincount(pair, self.loose_mass[entry], len(of_class)).astype(np.float64)
+
+
+def _rows_of_classes(
+    coverages: Sequence[Coverage],
+    cells: Sequence[Codes],  # by attribute: (entries,)
+    count: Ints,
+    of_class: Codes,  # (entries,)
+    classes: int,
+) -> _ClassRows:
+    first_run = [np.searchsorted(c.cell_of_run, np.arange(c.cells)) for c in coverages]
+    size = np.ones(len(count))
+    for coverage, cell in zip(coverages, cells, strict=True):
+        size *= coverage.size[cell]
+    exact, loose = np.flatnonzero(size == 1), np.flatnonzero(size > 1)
+    exact_start, exact_order = _by_class(of_class[exact], classes)
+    loose_start, loose_order = _by_class(of_class[loose], classes)
+    exact, loose = exact[exact_order], loose[loose_order]
+    return _ClassRows(
+        coverages,
+        [
+            c.low[first[cell[exact]]].astype(np.int32)
+            for c, first, cell in zip(coverages, first_run, cells, strict=True)
+        ],
+        exact_start,
+        count[exact].astype(np.float64),
+        [cell[loose] for cell in cells],
+        loose_start,
+        count[loose] / size[loose],
+    )
+
+
+def _by_class(of_class: Codes, classes: int) -> tuple[Ints, Ints]:
+    return order_by_class(of_class, np.zeros(len(of_class), np.int32), classes, 1)
+
+
+def exact(columns: Sequence[Column], rows: int, mass: Floats | None = None) -> ImpliedGeneralized:
+    """p1, the distribution of the original: its estimates are the true counts.
+
+    ``mass`` has the weight of each row, where these are not alike.
+    """
+    coverages: dict[str, Coverage | TermCoverage] = {
+        c.name: exact_terms(c) if c.role is Role.QUASI_SENSITIVE else identity(c) for c in columns
+    }
+    return ImpliedGeneralized(columns, coverages, rows, mass=mass)
+
+
+class ImpliedUnlinked(Implied):
+    """The baseline: the original with its quasi-identifiers torn from its sensitive attributes."""
+
+    def __init__(
+        self, sides: Sequence[Sequence[Column]], rows: int, mass: Floats | None = None
+    ) -> None:
+        self._columns = sides
+        self._sides = [({c.name for c in side}, exact(side, rows, mass)) for side in sides]
+        self._rows = rows
+        self._total = float(rows) if mass is None else float(mass.sum())
+
+    def estimate(self, batch: QueryBatch) -> Floats:
+        estimate = np.full(len(batch.number), self._total)
+        for names, side in self._sides:
+            estimate *= side.estimate(batch.only(names)) / max(self._total, 1e-300)
+        return estimate
+
+    def mass_of_people(self, people: CodedTable, sensitive: Sequence[str]) -> Floats | None:
+        known = self._sides[0][1].mass_of_people(people, ())
+        hidden = self._sides[1][1].mass_of_people(people, sensitive)
+        return None if known is None or hidden is None else known * hidden / max(self._rows, 1)
+
+    def pair_table(self, first: Column, second: Column) -> Floats:
+        if first.name in self._sides[1][0]:
+            return self._sides[1][1].pair_table(first, second)
+        return np.outer(first.counts, second.counts) / max(self._rows, 1)
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Codes]:
+        known, hidden = self._columns
+        order = rng.permutation(self._rows)
+        return {c.name: c.codes for c in known} | {c.name: c.codes[order] for c in hidden}
+
+
+def _stacked(cells: Sequence[Codes], shares: Sequence[Floats], queries: int) -> tuple[Ints, Floats]:
+    """Where each combination's shares are, and the shares of all attributes below each other."""
+    if not cells:
+        return np.zeros((0, 0), np.int64), np.zeros((0, queries))
+    first = np.cumsum([0, *(len(share) for share in shares)])
+    place = [cell + before for cell, before in zip(cells, first, strict=False)]
+    return np.stack(place, axis=1), np.concatenate(shares)
+
+
+def _sum_of_products(
+    count: Floats,  # (combinations,)
+    place: Ints,  # (combinations, attributes)
+    shares: Floats,  # (cells of all attributes, queries)
+) -> Floats:
+    queries = shares.shape[1]
+    total = np.zeros(queries)
+    step = max(1, PRODUCTS // max(queries, 1))
+    for begin in range(0, len(count), step):
+        product = np.tile(count[begin : begin + step, None], queries)
+        for attribute in range(place.shape[1]):
+            product *= shares[place[begin : begin + step, attribute]]
+        total += product.sum(axis=0)
+    return total

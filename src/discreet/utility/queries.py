@@ -26,9 +26,8 @@ from discreet.knowledge.table import Terms, terms_of
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Persons
 from discreet.table.roles import Distance, Role
-from discreet.utility.implied import AskedTerms, Implied, QueryBatch
-from discreet.utility.implied_cells import ImpliedUnlinked, exact
-from discreet.utility.term_coverage import share_of_sets
+from discreet.utility.implied import AskedTerms, Implied, ImpliedUnlinked, QueryBatch, exact
+from discreet.utility.terms import share_of_sets
 
 BATCH = 256  # queries in a batch at most
 BATCH_CELLS = 2**24  # values of an attribute × queries in a batch at most; bounds the memory

@@ -20,6 +20,7 @@ from discreet.knowledge.population_figures import SOURCES
 from discreet.releases.explanation import (
     certain_attackers,
     collapsed,
+    known_weaknesses,
     published,
     treatment,
     uncomputed,
@@ -27,7 +28,6 @@ from discreet.releases.explanation import (
     warnings,
     worth,
 )
-from discreet.releases.weaknesses import known_weaknesses
 from discreet.report.pieces import inline
 from discreet.table.roles import Role
 

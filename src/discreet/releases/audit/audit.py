@@ -32,14 +32,13 @@ from discreet.releases.audit.against_original import (
     unlike_original,
     with_typed_values,
 )
-from discreet.releases.audit.figures import misstated_figures
+from discreet.releases.audit.figures import Picture, misstated_figures
 from discreet.releases.audit.files import (
     file_problems,
     form_problems_of_files,
     require_readable,
     source_of_table,
 )
-from discreet.releases.audit.linked_labels import public_promise
 from discreet.releases.audit.persons import (
     NOT_IN_THE_FILES,
     TablePersons,
@@ -52,8 +51,7 @@ from discreet.releases.audit.persons import (
     suppressed_persons,
 )
 from discreet.releases.audit.row_order import source_order_problems
-from discreet.releases.audit.shards import join_shards, judge_shard, not_derived
-from discreet.releases.group_summary import Picture
+from discreet.releases.audit.shards import join_shards, judge_shard, not_derived, public_promise
 from discreet.releases.kinds.base import ReleaseTally, form_problems, name_problems, number_problems
 from discreet.releases.manifest import (
     FILE_NAME,

@@ -38,9 +38,8 @@ from discreet.hierarchies.cells import SUPPRESSED
 from discreet.knowledge.table import Knowledge
 from discreet.methods.base import Method, Task
 from discreet.regular_files import MOST_PRIVATE_BYTES, read_text
-from discreet.releases.audit.linked_labels import linked_domains
 from discreet.releases.audit.row_order import beyond_chance
-from discreet.releases.audit.shards import domains_of
+from discreet.releases.audit.shards import domains_of, linked_domains
 from discreet.releases.kinds.base import tables_of_rows
 from discreet.releases.manifest import Manifest, Promise
 from discreet.releases.registry import kind_of

@@ -33,8 +33,7 @@ from discreet.table.counts import ClassCounts
 from discreet.table.published import GROUP, PublishedTable
 from discreet.table.roles import Role
 from discreet.utility.cell_sums import CellSums
-from discreet.utility.figures import Measures, ProjectedMeasures
-from discreet.utility.reading import ImpliedReading
+from discreet.utility.figures import ImpliedReading, Measures, ProjectedMeasures
 
 
 @dataclass(frozen=True)

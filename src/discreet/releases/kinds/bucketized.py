@@ -30,24 +30,27 @@ from discreet.releases.kinds.grouped import (
     MEMBERSHIP,
     PUBLIC,
     GroupedKind,
-    check_people,
     exact_columns,
     first_rows,
     group_codes_in,
     group_column,
-    group_numbers,
     group_sentences,
-    open_share,
-    people_of,
     people_table,
     random_numbers,
     refuse_roles,
     sole_groups,
-    source_codes,
     source_rows,
+)
+from discreet.releases.kinds.implied_groups import (
+    ImpliedGroups,
+    SensitiveRows,
+    check_people,
+    group_numbers,
+    open_share,
+    people_of,
+    source_codes,
     sum_people,
 )
-from discreet.releases.kinds.implied_groups import ImpliedGroups, SensitiveRows
 from discreet.releases.manifest import Manifest
 from discreet.requirements.base import Domains
 from discreet.statements import Statement
@@ -66,9 +69,8 @@ from discreet.table.persons import Persons
 from discreet.table.published import COUNT, GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
 from discreet.utility.cell_sums import CellSums, measures_of
-from discreet.utility.figures import Measures
+from discreet.utility.figures import ImpliedReading, Measures
 from discreet.utility.implied import Implied
-from discreet.utility.reading import ImpliedReading
 
 PEOPLE = "quasi_identifiers"
 SENSITIVE = "sensitive"

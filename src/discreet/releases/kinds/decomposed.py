@@ -55,7 +55,7 @@ from discreet.releases.kinds.grouped import (
     sole_groups,
     unaccounted_rows,
 )
-from discreet.releases.kinds.implied_sets import measure_sets, read_decomposition, sum_sets
+from discreet.releases.kinds.implied_groups import measure_sets, read_decomposition, sum_sets
 from discreet.releases.manifest import Manifest, ReaderFinding
 from discreet.releases.worlds.readers import (
     FINDING_ROWS,
@@ -93,8 +93,7 @@ from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
 from discreet.typing import AnyInts, Codes, Ints32
 from discreet.utility.cell_sums import CellSums
-from discreet.utility.figures import Measures
-from discreet.utility.reading import ImpliedReading
+from discreet.utility.figures import ImpliedReading, Measures
 
 DERIVABLE = (SaDiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
 KeptKey = tuple[str, str, tuple[str | None, ...]]

@@ -28,13 +28,10 @@ from discreet.table.counts import count_classes
 from discreet.table.persons import Persons
 from discreet.table.published import PERSON, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
-from discreet.utility.cell_sums import CellSums, measures_of
-from discreet.utility.figures import Measures
-from discreet.utility.implied_cells import ImpliedGeneralized
-from discreet.utility.loss import bits_of_cells, loss_of_cells
-from discreet.utility.reading import ImpliedReading
-from discreet.utility.term_coverage import TermCoverage, term_coverage
-from discreet.utility.terms import measure_terms
+from discreet.utility.cell_sums import CellSums, bits_of_cells, loss_of_cells, measures_of
+from discreet.utility.figures import ImpliedReading, Measures
+from discreet.utility.implied import ImpliedGeneralized
+from discreet.utility.terms import TermCoverage, measure_terms, term_coverage
 
 ATTRIBUTES = tuple(role for role in Role if role.published and role is not Role.STRUCTURE)
 RECORDS = "records"

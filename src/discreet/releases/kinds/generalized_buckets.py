@@ -31,18 +31,15 @@ from discreet.releases.kinds.bucketized import (
     people_counted,
 )
 from discreet.releases.kinds.generalized import sum_cells
-from discreet.releases.kinds.grouped import (
-    first_rows,
-    group_numbers,
-    source_codes,
-)
+from discreet.releases.kinds.grouped import first_rows
+from discreet.releases.kinds.implied_groups import group_numbers, source_codes
 from discreet.releases.manifest import Manifest
 from discreet.statements import Statement
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable
 from discreet.table.published import GROUP, PublishedTable
 from discreet.utility.cell_sums import CellSums
-from discreet.utility.implied_cells import ImpliedGeneralized
+from discreet.utility.implied import ImpliedGeneralized
 
 ALONE = Statement("weakness.membership.alone")
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from discreet.releases.group_summary import Picture
+from discreet.releases.audit.figures import Picture
 from discreet.report.charts.chart import Chart, Mark, ReferenceLine, Scale
 from discreet.report.pieces import label, labels
 from discreet.statements import Statement

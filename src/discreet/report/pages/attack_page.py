@@ -17,8 +17,8 @@ from discreet.attacks.base import (
     Finding,
 )
 from discreet.job.model import Job
+from discreet.releases.explanation import known_weaknesses
 from discreet.releases.manifest import Manifest
-from discreet.releases.weaknesses import known_weaknesses
 from discreet.report.charts.result_charts import belief_chart
 from discreet.report.pages.release_page import origin, unchanged_columns
 from discreet.report.pieces import (

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from markupsafe import Markup
 
 from discreet.job.table_check import Check, CheckedRequirement, FailingClasses
-from discreet.releases.group_summary import Picture
+from discreet.releases.audit.figures import Picture
 from discreet.report.charts.chart import Chart
 from discreet.report.charts.result_charts import size_charts
 from discreet.report.pieces import (

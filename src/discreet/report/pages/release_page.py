@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from discreet.releases.audit.audit import Audit
+from discreet.releases.audit.figures import Picture
 from discreet.releases.explanation import (
     collapsed,
+    known_weaknesses,
     published,
     readers,
     singled_out,
@@ -18,10 +20,8 @@ from discreet.releases.explanation import (
     uncovered,
     warnings,
 )
-from discreet.releases.group_summary import Picture
 from discreet.releases.manifest import FILE_NAME, Manifest, Promise, SinglingOut
 from discreet.releases.singling_out import singling_sentences, units_of
-from discreet.releases.weaknesses import known_weaknesses
 from discreet.report.charts.result_charts import picture_charts, series_chart
 from discreet.report.pieces import (
     Card,

@@ -10,11 +10,13 @@ from markupsafe import Markup
 
 from discreet.job.model import Job
 from discreet.releases.analyst_errors import AnalystError
+from discreet.releases.audit.figures import Picture
 from discreet.releases.explanation import (
     certain_attackers,
     collapsed,
     explain_privately,
     guarantee_line,
+    known_weaknesses,
     persons_of_rows,
     persons_singled_out,
     published,
@@ -22,9 +24,7 @@ from discreet.releases.explanation import (
     uncomputed,
     warnings,
 )
-from discreet.releases.group_summary import Picture
 from discreet.releases.manifest import Manifest
-from discreet.releases.weaknesses import known_weaknesses
 from discreet.report.charts.result_charts import loss_charts, picture_charts
 from discreet.report.pages.attack_page import attack_details, worst_attackers
 from discreet.report.pages.release_page import origin, promise_table, tables_of, unchanged_columns

@@ -13,9 +13,10 @@ from tests.oracles.test_full_domain import column, groupings, hierarchy
 
 from discreet.methods.local_recoding.hulls import (
     Space,
+    UnitGrouping,
     build_space,
     cell_cost,
-    hull_cost,
+    hull_costs,
     rank_by_hierarchy,
     rank_by_value,
 )
@@ -24,7 +25,6 @@ from discreet.methods.local_recoding.nearest_groups import (
     join_nearest,
     nearest_of_all,
 )
-from discreet.methods.local_recoding.unit_groups import UnitGrouping
 from discreet.table.coded_table import Column
 from discreet.table.roles import Role, ValueType
 
@@ -78,7 +78,10 @@ def adds(made: UnitGrouping, one: int, other: int) -> float:
     """What all rows pay more if two groups are joined."""
     low, high = (np.stack([ranks[one], ranks[other]]) for ranks in (made.low, made.high))
     both, paid = made.size[[one, other]], made.cost[[one, other]]
-    return both.sum() * hull_cost(made.space, low.min(axis=0), high.max(axis=0)) - both @ paid
+    return (
+        both.sum() * hull_costs(made.space, low.min(axis=0)[None], high.max(axis=0)[None])[0]
+        - both @ paid
+    )
 
 
 @settings(max_examples=60, deadline=None)

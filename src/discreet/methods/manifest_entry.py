@@ -9,7 +9,7 @@ entry, a subclass in its folder, by ``Method.entry``; ``methods.registry`` compo
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -102,3 +102,21 @@ def share_sentences(method: str, share: Mapping[str, float]) -> list[str]:
         return []
     name = max(share, key=share.__getitem__)
     return [Statement("method.unbounded-share", method=method, attribute=name, share=share[name])]
+
+
+class LabelledEntry(MethodEntry):
+    """A local recoding whose cells may be labels of hierarchies."""
+
+    name: Literal["mondrian", "local-recoding"]
+    hierarchies: dict[str, str] | None = None  # by quasi-identifier: what the labels come from
+
+    @property
+    def publishes_tight_cells(self) -> bool:
+        return self.parameters.get("cells") != "blind"
+
+    @property
+    def rounds_to_grid(self) -> bool:
+        return self.parameters.get("cells") == "grid"
+
+    def problems(self, release: StatedRelease) -> list[str]:
+        return label_problems(self.hierarchies, release.quasi_identifiers)

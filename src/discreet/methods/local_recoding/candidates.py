@@ -18,13 +18,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.methods.local_recoding.group_needs import (
+from discreet.methods.local_recoding.hulls import Space, cell_cost
+from discreet.methods.local_recoding.requirement_check import (
     Needs,
     ValueTally,
     add_unit,
     new_tally,
 )
-from discreet.methods.local_recoding.hulls import Space, cell_cost
 from discreet.methods.shared.list_orders import sort_by_key
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import lengthened

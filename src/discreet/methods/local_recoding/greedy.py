@@ -21,15 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.local_recoding.candidates import LOWERED, Candidates, find_candidates
-from discreet.methods.local_recoding.group_needs import (
+from discreet.methods.local_recoding.hulls import Space, UnitGrouping
+from discreet.methods.local_recoding.nearest_groups import cut_evenly, join_nearest
+from discreet.methods.local_recoding.requirement_check import (
     Needs,
     ValueTally,
     add_unit,
     new_tally,
 )
-from discreet.methods.local_recoding.hulls import Space
-from discreet.methods.local_recoding.nearest_groups import cut_evenly, join_nearest
-from discreet.methods.local_recoding.unit_groups import UnitGrouping
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import entries_of, lengthened

@@ -8,7 +8,7 @@ published as it.
 notion                 here
 =====================  ==========================================================================
 unit                   rows that are never told apart (``hulls``)
-needs                  rows and values that every group must have (``group_needs``)
+needs                  rows and values that every group must have (``requirement_check``)
 candidate g, c(g)      a closed generalized tuple over what a group needs (``candidates``)
 price u                what a row would pay at least; their sum is a lower bound on the loss
 regret                 least Σ (c(g) − u) over sets of enough rows (``greedy``)
@@ -58,23 +58,21 @@ from discreet.methods.local_recoding.greedy import (
     group_in_rounds,
     open_candidates,
 )
-from discreet.methods.local_recoding.group_needs import Needs
 from discreet.methods.local_recoding.hulls import (
     Ranking,
     Space,
+    UnitGrouping,
     build_space,
     rank_by_hierarchy,
     rank_by_value,
 )
 from discreet.methods.local_recoding.member_clusters import cluster_classes, too_many_tuples
 from discreet.methods.local_recoding.repair import repair
-from discreet.methods.local_recoding.requirement_check import Promises
-from discreet.methods.local_recoding.unit_groups import UnitGrouping
-from discreet.methods.manifest_entry import MethodEntry
+from discreet.methods.local_recoding.requirement_check import Needs, Promises
+from discreet.methods.manifest_entry import LabelledEntry, MethodEntry
 from discreet.methods.mondrian.mondrian import Mondrian
 from discreet.methods.shared.grouped_rows import merge_equal_cells
 from discreet.methods.shared.infeasibility import infeasible
-from discreet.methods.shared.labelled_entry import LabelledEntry
 from discreet.methods.shared.tight_cells import require_one_meaning, tightened
 from discreet.table.classes import classes_of, group_codes
 from discreet.table.coded_table import Column

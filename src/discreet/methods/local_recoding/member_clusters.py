@@ -15,10 +15,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.methods.local_recoding.group_needs import Needs, ValueTally, add_unit, new_tally
-from discreet.methods.local_recoding.hulls import Space, cell_cost
-from discreet.methods.local_recoding.requirement_check import Promises
-from discreet.methods.local_recoding.unit_groups import UnitGrouping
+from discreet.methods.local_recoding.hulls import Space, UnitGrouping, cell_cost
+from discreet.methods.local_recoding.requirement_check import (
+    Needs,
+    Promises,
+    ValueTally,
+    add_unit,
+    new_tally,
+)
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import stable_order
 from discreet.typing import Floats, Ints, Ints32

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from discreet.methods.local_recoding.hulls import (
     Space,
+    UnitGrouping,
     cell_cost,
     cell_costs,
     hull_costs,
     level_below,
 )
-from discreet.methods.local_recoding.unit_groups import UnitGrouping
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import entries_of, stable_order
 from discreet.typing import Floats, Ints, Ints32

@@ -17,10 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.local_recoding.hulls import hull_costs
+from discreet.methods.local_recoding.hulls import UnitGrouping, hull_costs
 from discreet.methods.local_recoding.nearest_groups import nearest_of_all
 from discreet.methods.local_recoding.requirement_check import CountedGroups, Promises
-from discreet.methods.local_recoding.unit_groups import UnitGrouping
 from discreet.methods.shared.different_values import rank_in_run
 from discreet.table.kernels.lists import entries_of, stretches
 from discreet.typing import Bools, Floats, Ints

@@ -52,7 +52,7 @@ from discreet.errors import InputError
 from discreet.hierarchies.automatic import AUTOMATIC
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.methods.base import Ability, CellColumn, Generalized, Method, Spread, Task
-from discreet.methods.manifest_entry import MethodEntry
+from discreet.methods.manifest_entry import LabelledEntry, MethodEntry
 from discreet.methods.mondrian.cuts import Pieces, propose_cuts, put_failing_last
 from discreet.methods.mondrian.key_blocks import BlockRecoding, recode_blocks
 from discreet.methods.mondrian.regions import Attributes, Regions, flattened
@@ -60,7 +60,6 @@ from discreet.methods.mondrian.stretches import CACHED, Stretch
 from discreet.methods.mondrian.units import Judge, Units
 from discreet.methods.shared.grouped_rows import merge_equal_cells
 from discreet.methods.shared.infeasibility import infeasible
-from discreet.methods.shared.labelled_entry import LabelledEntry
 from discreet.methods.shared.tight_cells import cells_of_nodes, require_one_meaning, tightened
 from discreet.requirements.attackers.demands import Demand, limited
 from discreet.table.classes import Classes, group_codes

@@ -21,6 +21,12 @@ candidate is judged once. (3) Any
 class requirement can be asked for, for any sets of columns. (4) Cells of which all rows have one
 node become that node, which splits no group.
 
+Items of sets are removed until every combination of at most m of them has k rows. An item is
+removed from all rows, so that the counts of other combinations stay as they are, and an attacker
+who knows removed items knows fewer of those that count. What must go is a hitting set of the rare
+combinations: the item in most of them for each row that has it goes first; at the end items come
+back that no rare combination needs any more, the most frequent first.
+
 Cost: a candidate with r rows costs r steps for each combination of its column with others, so all
 candidates of one level of all columns cost n steps for each combination.
 """
@@ -30,22 +36,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from itertools import combinations
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import polars as pl
 
 from discreet.errors import InfeasibleError, InputError
+from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.hierarchy import Hierarchy, public_place
-from discreet.methods.base import Ability, Generalized, Method, Task
+from discreet.knowledge.table import Terms, terms_of
+from discreet.methods.base import Ability, Generalized, Method, RowColumn, Task
 from discreet.methods.manifest_entry import MethodEntry, StatedRelease, label_problems
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.tight_cells import cells_of_nodes, require_one_meaning
-from discreet.methods.top_down.item_removal import without_rare_items
 from discreet.methods.top_down.key_counts import KeyGroups
 from discreet.requirements.attackers.demands import demands_of
 from discreet.requirements.attackers.km_anonymity import KmAnonymity
 from discreet.table.classes import classes_of, group_codes
 from discreet.table.coded_table import Column
+from discreet.table.kernels.lists import entries_of
 from discreet.typing import Bools, Codes, Floats, Ints
 
 
@@ -305,3 +315,84 @@ class TaxonomyCuts:
     def losses(self, attribute: int) -> Floats:
         """(cells,) The loss of each cell of a column."""
         return np.array([self._loss(attribute, cell) for cell in range(self.cells(attribute))])
+
+
+def without_rare_items(
+    column: Column, requirements: Sequence[KmAnonymity]
+) -> tuple[RowColumn | None, int]:
+    """The sets without the items that must go, None if none must; and how many went."""
+    terms = terms_of(column)
+    support = terms.counts(column.counts)
+    kept = support > 0
+    for one in requirements:
+        kept &= _kept(terms, column.counts, support, kept, one)
+    gone = int((~kept & (support > 0)).sum())
+    return (_cells(column, terms, kept) if gone else None), gone
+
+
+def _kept(terms: Terms, rows: Ints, support: Ints, given: Bools, requirement: KmAnonymity) -> Bools:
+    """(terms,) Which of some items can be kept."""
+    frequent = given & (support >= requirement.k)
+    rare = [
+        found
+        for size in range(2, requirement.m + 1)
+        for found in [_rare_combinations(terms, rows, frequent, size, requirement.k)]
+        if len(found)
+    ]
+    kept, removed = frequent.copy(), []
+    left = rare
+    while left := [some for some in (_inside(one, kept) for one in left) if len(some)]:
+        times = sum(np.bincount(one.ravel(), minlength=len(kept)) for one in left)
+        worst = int(np.argmax(times / np.maximum(support, 1)))
+        kept[worst] = False
+        removed.append(worst)
+    for item in sorted(removed, key=lambda one: -support[one]):
+        kept[item] = True
+        if any(len(_inside(one[(one == item).any(axis=1)], kept)) for one in rare):
+            kept[item] = False
+    return kept
+
+
+def _inside(combination: Codes, kept: Bools) -> Codes:
+    """The combinations of which all items are kept."""
+    return combination[kept[combination].all(axis=1)]
+
+
+def _rare_combinations(terms: Terms, rows: Ints, kept: Bools, size: int, k: int) -> Codes:
+    """(combinations, size) The items that fewer than k rows, and some, have together."""
+    used = np.flatnonzero(rows)
+    entry, place = entries_of(terms.start, used)
+    entry, place = entry[kept[terms.term[entry]]], place[kept[terms.term[entry]]]
+    length = np.bincount(place, minlength=len(used))
+    begin = np.cumsum(length) - length
+    found, weight = [], []
+    for many in np.unique(length[length >= size]).tolist():
+        own = np.flatnonzero(length == many)
+        items = np.sort(terms.term[entry[begin[own][:, None] + np.arange(many)]], axis=1)
+        for chosen in combinations(range(many), size):
+            found.append(items[:, list(chosen)])
+            weight.append(rows[used[own]])
+    if not found:
+        return np.zeros((0, size), np.int32)
+    every = np.concatenate(found)
+    columns = [np.ascontiguousarray(every[:, number]) for number in range(size)]
+    groups = group_codes(columns, [len(kept)] * size, len(every), np.concatenate(weight))
+    return every[groups.first_row[groups.size < k]]
+
+
+def _cells(column: Column, terms: Terms, kept: Bools) -> RowColumn:
+    """The published sets; ``*`` where all items of a set were removed."""
+    names = set(terms.names.filter(pl.Series(kept)).to_list())
+    cells = [
+        None if text is None else _cell(text, column.separator, names)
+        for text in column.text.to_list()
+    ]
+    distinct = list(dict.fromkeys(cells))
+    number = {cell: code for code, cell in enumerate(distinct)}
+    code = np.array([number[cell] for cell in cells], np.int32)
+    return RowColumn(code[column.codes], pl.Series(column.name, distinct, dtype=pl.String))
+
+
+def _cell(text: str, separator: str | None, names: set[str]) -> str:
+    items = [text] if separator is None else text.split(separator)
+    return (separator or "").join(item for item in items if item in names) or SUPPRESSED

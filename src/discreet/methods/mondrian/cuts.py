@@ -15,8 +15,6 @@ from discreet.methods.mondrian.regions import Attributes, Regions, places_of_par
 from discreet.table.kernels.lists import entries_of, stable_order, starts_of
 from discreet.typing import Bools, Codes, Ints
 
-LONG = 2  # units for each key of a part, from which on they are counted by key and not sorted
-
 
 class Pieces(NamedTuple):
     """Ranges of units that a cut would make, those of one part after another."""
@@ -134,22 +132,14 @@ def _halves(
     other_side = ~first_try & ~nulls
     apart = np.flatnonzero(nulls & first_try)  # missing values, which have the last key
     length, size = np.diff(of.at), parts.size[chosen]
-    by_counts = not split_ties and len(chosen) * of.keys <= len(of.key) // LONG
-    if by_counts and (rows_of_unit := weight.take(of.number)).all():
-        rows_below = _rows_below(of, rows_of_unit)
-        key = _key_at_boundary(rows_below, size, other_side)
-        key[apart] = attributes.null_key[attribute[apart]]
-        cut = _put_lower_first(order, of, key)
-        rows = np.where(key > 0, rows_below[np.arange(len(chosen)), key - 1], 0)
-    else:
-        by_key = _sorted(order, of, weight)
-        cut = np.where(other_side, 0, length // 2)
-        if not split_ties:
-            cut = _boundary(by_key, size, other_side)
-        if len(apart):
-            known = by_key.key < attributes.null_key[attribute][of.part]
-            cut[apart] = np.add.reduceat(known.astype(np.int64), of.at[:-1])[apart]
-        rows = by_key.rows_before[of.at[:-1] + cut] - by_key.rows_before[of.at[:-1]]
+    by_key = _sorted(order, of, weight)
+    cut = np.where(other_side, 0, length // 2)
+    if not split_ties:
+        cut = _boundary(by_key, size, other_side)
+    if len(apart):
+        known = by_key.key < attributes.null_key[attribute][of.part]
+        cut[apart] = np.add.reduceat(known.astype(np.int64), of.at[:-1])[apart]
+    rows = by_key.rows_before[of.at[:-1] + cut] - by_key.rows_before[of.at[:-1]]
     made = np.flatnonzero((cut > 0) & (rows >= least) & (size - rows >= least))
     part = chosen[made]
     low, high, rows = parts.start[part], parts.end[part], rows[made]
@@ -160,44 +150,6 @@ def _halves(
         np.column_stack((middle, high)).ravel(),
         np.column_stack((rows, size[made] - rows)).ravel(),
     )
-
-
-def _rows_below(of: _Units, rows_of_unit: Ints) -> Ints:
-    """(parts, keys) The rows of each part up to each key."""
-    weights = None if rows_of_unit.max() == 1 else rows_of_unit
-    shape = (len(of.at) - 1, of.keys)
-    rows = np.bincount(of.part * of.keys + of.key, weights, shape[0] * shape[1])
-    return rows.reshape(shape).cumsum(axis=1).astype(np.int64, copy=False)
-
-
-def _key_at_boundary(rows_below: Ints, size: Ints, other_side: Bools) -> Ints:
-    """Where ``_boundary`` cuts each part, as the least key behind the cut; 0 for nowhere.
-
-    ``rows_below`` (parts, keys) has the rows up to each key.
-    """
-    beyond = (2 * rows_below <= size[:, None]).sum(axis=1)  # the first key beyond the half
-    part = np.arange(len(size))
-    below = np.where(beyond > 0, rows_below[part, beyond - 1], 0)
-    above = rows_below[part, beyond]
-    has_below, has_above = below > 0, above < size
-    nearer_below = size - 2 * below <= 2 * above - size
-    is_below = has_below & (~has_above | (nearer_below != other_side))
-    nowhere = ~(has_below | has_above) | (other_side & ~(has_below & has_above))
-    return np.where(nowhere, 0, np.where(is_below, beyond, beyond + 1))
-
-
-def _put_lower_first(order: Codes, of: _Units, key: Ints) -> Ints:
-    """Order each part: units with a lower key, then the others; returns how many are lower."""
-    length = np.diff(of.at)
-    lower = of.key < np.repeat(key.astype(np.int32), length)
-    count = np.add.reduceat(lower, of.at[:-1], dtype=np.int64)
-    lengths = np.column_stack((count, length - count)).ravel()
-    first = np.repeat(np.tile([True, False], len(count)), lengths)
-    number = np.empty_like(of.number)
-    number[first] = np.compress(lower, of.number)
-    number[~first] = np.compress(~lower, of.number)
-    order[of.place] = number
-    return count
 
 
 def _boundary(of: _Sorted, size: Ints, other_side: Bools) -> Ints:

@@ -13,12 +13,12 @@ choose_dimension               widest first, by the share of the domain that the
 summary statistic              ``tight_cells``: lowest common ancestor, closed range, or set
 =============================  ================================================================
 
-Departures. (1) Parts are cut in rounds, all open ones of a stretch at once (``stretches``), so that
-requirements judge the pieces of a round together on their counts: no requirement is written twice,
-and any class requirement can be asked for. Where all requirements absorb, a few units of a long
-piece are judged in its place. Those that compare with the table are given the table's own counts as
-reference. (2) A table is first compressed to its distinct tuples; strict cuts never tear one, so
-after that the number of rows does not matter. (3) A hierarchy is cut at the children of the lowest
+Departures. (1) Parts are cut in rounds, all open ones at once, so that requirements judge the
+pieces of a round together on their counts: no requirement is written twice, and any class
+requirement can be asked for. Where all requirements absorb, a few units of a long piece are judged
+in its place. Those that compare with the table are given the table's own counts as reference.
+(2) A table is first compressed to its distinct tuples; strict cuts never tear one, so after that
+the number of rows does not matter. (3) A hierarchy is cut at the children of the lowest
 common ancestor; children that fail alone are pooled into one piece, and if the pool fails too,
 passing children join it, the smallest first, twice as many each time. So one small child does not
 forbid a cut. (4) A numeric cut that is not allowed is tried once more on the other side of the
@@ -55,8 +55,7 @@ from discreet.methods.base import Ability, CellColumn, Generalized, Method, Spre
 from discreet.methods.manifest_entry import LabelledEntry, MethodEntry
 from discreet.methods.mondrian.cuts import Pieces, propose_cuts, put_failing_last
 from discreet.methods.mondrian.key_blocks import BlockRecoding, recode_blocks
-from discreet.methods.mondrian.regions import Attributes, Regions, flattened
-from discreet.methods.mondrian.stretches import CACHED, Stretch
+from discreet.methods.mondrian.regions import Attributes, Regions, flattened, measure_parts
 from discreet.methods.mondrian.units import Judge, Units
 from discreet.methods.shared.grouped_rows import merge_equal_cells
 from discreet.methods.shared.infeasibility import infeasible
@@ -64,7 +63,7 @@ from discreet.methods.shared.tight_cells import cells_of_nodes, require_one_mean
 from discreet.requirements.attackers.demands import Demand, limited
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
-from discreet.table.kernels.lists import distinct_values, starts_of, stretches
+from discreet.table.kernels.lists import distinct_values, starts_of
 from discreet.table.persons import Keeping
 from discreet.typing import Bools, Codes, Floats, Ints
 
@@ -262,8 +261,8 @@ def partition(
     order = np.argsort(apart.class_of_row, kind="stable").astype(np.int32)
     end = np.cumsum(apart.size)
     start = end - apart.size
-    stretch = Stretch.whole(order, attributes, judge)
-    parts = stretch.measured(start, end, np.add.reduceat(units.weight[order], start))
+    size = np.add.reduceat(units.weight[order], start)
+    parts = measure_parts(order, start, end, size, attributes, judge.least)
     spent = judge.expected(order, start, end, parts.size).sum(axis=1)
     passes = judge.passes(order, start, end, parts.size).all()
     if not (passes and judge.meets_averages(order, start, end, parts.size)):
@@ -277,44 +276,33 @@ def partition(
             judge.domains,
             () if apart.count == 1 else ("end the hierarchies in one top, such as '*'",),
         )
-    whole = judge
-    numbers = np.empty(units.count, np.int32)  # of the units, in the order of the parts
     starts = []
     closed = 0
-    waiting = [iter([(stretch, parts)])]
-    while waiting:
-        found = next(waiting[-1], None)
-        if found is None:
-            waiting.pop()
-            continue
-        stretch, parts = found
-        while len(parts.start):
-            if stretch.too_long(parts) and not judge.averages:  # a mean is spent on all parts alike
-                waiting.append(stretch.apart(parts))
-                break
-            order, attributes, judge = stretch.order, stretch.attributes, stretch.judge
-            pieces = propose_cuts(order, parts, judge.weight, attributes, judge.least, units.torn)
-            stuck = np.diff(pieces.first) == 0
-            starts.append(parts.start[stuck] + stretch.base)
-            closed += int((parts.end - parts.start)[stuck].sum())
-            parts = parts.take(~stuck)
-            pieces = pieces._replace(first=distinct_values(pieces.first))
-            allowed = _allowed_cuts(order, pieces, parts, attributes, judge)
-            allowed, spent = _within_averages(order, parts, allowed, judge, spent)
-            if made is not None:
-                made += _cuts_of(parts.take(allowed.cut), allowed.start, allowed.end, stretch.base)
-            parts.attempt[~allowed.cut] += 1
-            others = stretch.measured(allowed.start, allowed.end, allowed.size)
-            parts = parts.take(~allowed.cut).and_others(others)
-            task.progress(Mondrian.name, closed / units.count)
-        stretch.keep_order(numbers)
+    while len(parts.start):
+        # Parts without a cut to try are classes.
+        pieces = propose_cuts(order, parts, judge.weight, attributes, judge.least, units.torn)
+        stuck = np.diff(pieces.first) == 0
+        starts.append(parts.start[stuck])
+        closed += int((parts.end - parts.start)[stuck].sum())
+        parts = parts.take(~stuck)
+        pieces = pieces._replace(first=distinct_values(pieces.first))
+        # Make the cuts that are allowed; the other parts try their next cut in the next round.
+        allowed = _allowed_cuts(order, pieces, parts, attributes, judge)
+        allowed, spent = _within_averages(order, parts, allowed, judge, spent)
+        if made is not None:
+            made += _cuts_of(parts.take(allowed.cut), allowed.start, allowed.end)
+        parts.attempt[~allowed.cut] += 1
+        cut = allowed.start, allowed.end, allowed.size
+        others = measure_parts(order, *cut, attributes, judge.least)
+        parts = parts.take(~allowed.cut).and_others(others)
+        task.progress(Mondrian.name, closed / units.count)
     start = np.append(np.sort(np.concatenate(starts)), units.count)
-    _check(whole, numbers, start)
-    return start, numbers
+    _check(judge, order, start)
+    return start, order
 
 
-def _cuts_of(parts: Regions, start: Ints, end: Ints, base: int) -> list[Cut]:
-    """The cuts of parts into pieces, which lie in their ranges; places are counted from a base."""
+def _cuts_of(parts: Regions, start: Ints, end: Ints) -> list[Cut]:
+    """The cuts of parts into pieces, which lie in their ranges."""
     cuts = []
     order = np.argsort(start)
     start, end = start[order], end[order]
@@ -322,9 +310,9 @@ def _cuts_of(parts: Regions, start: Ints, end: Ints, base: int) -> list[Cut]:
     for number, (low, high) in enumerate(zip(parts.start, parts.end, strict=True)):
         attribute = int(parts.by_width[number, parts.attempt[number] // 2])
         inside = slice(first[number], last[number])
-        pieces = (np.column_stack((start[inside], end[inside])) + base).tolist()
+        pieces = np.column_stack((start[inside], end[inside])).tolist()
         level = int(parts.level[number, attribute])
-        parent = (int(low) + base, int(high) + base)
+        parent = (int(low), int(high))
         cuts.append(Cut(attribute, level, parent, [(one, other) for one, other in pieces]))
     return cuts
 
@@ -407,17 +395,11 @@ def _pool(order: Codes, pieces: Pieces, chosen: Ints, passes: Bools, judge: Judg
 
 
 def _check(judge: Judge, order: Codes, start: Ints) -> None:
-    """Judge all classes once more, against the table that they are together.
-
-    As many at a time as the processor's cache holds: a class passes whatever the others are.
-    """
+    """Judge all classes once more, against the table that they are together."""
     low, high = start[:-1], start[1:]
-    size = np.empty(len(low), np.int64)
-    for some in stretches(high - low, CACHED):
-        first = low[some][0]
-        size[some] = np.add.reduceat(judge.weight[order[first : high[some][-1]]], low[some] - first)
-        if not judge.passes(order, low[some], high[some], size[some]).all():
-            raise AssertionError("a part that was judged to pass fails at the end")
+    size = np.add.reduceat(judge.weight[order], low)
+    if not judge.passes(order, low, high, size).all():
+        raise AssertionError("a part that was judged to pass fails at the end")
     if not judge.meets_averages(order, low, high, size):
         raise AssertionError("the parts together do not meet a mean that each cut met")
 

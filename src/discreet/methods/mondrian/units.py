@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -25,11 +23,10 @@ from discreet.table.counts import (
     count_values,
     sum_counts,
 )
-from discreet.table.kernels.lists import entries_of, starts_of
+from discreet.table.kernels.lists import entries_of
 from discreet.typing import AnyInts, Bools, Codes, Floats, Ints
 
 PEOPLE, ROWS, WEIGHT = "people", "rows", "weight"  # sums over the units of a class
-
 FEW = 8  # units of a long piece that are judged first
 
 
@@ -126,21 +123,11 @@ class Judge:
         self.weight = units.weight
         self._absorbing = all(requirement.absorbing for requirement in self.requirements)
         self._units = units
-        self._number: Codes | None = None  # (units,) the first number of each, if renumbered
         self._by_unit: dict[str | None, ValueCounts] = {}
         self._refined = any(r.needs_refined_counts for r in self.requirements)
         linked = [task.table[name] for name in task.knowledge]
         self._columns = units.sensitive | {column.name: column for column in linked}
         self._linked = tuple(column.name for column in linked)
-
-    def renumbered(self, order: Codes) -> Judge:
-        """The same for units that are numbered by their place in an order."""
-        other = copy(self)
-        other.weight = self.weight.take(order)
-        other._number = order if self._number is None else self._number.take(order)
-        other._by_unit = {name: _taken(values, order) for name, values in self._by_unit.items()}
-        other._sums = {name: of_unit[order] for name, of_unit in self._sums.items()}
-        return other
 
     def passes(self, order: Codes, start: Ints, end: Ints, size: Ints) -> Bools:
         """Return which of some pieces pass, whatever the mean over all of them is."""
@@ -167,8 +154,7 @@ class Judge:
             place = start[long, None] + (end - start)[long, None] * np.arange(few) // few
             unit = order[place]  # (pieces, few)
             rows = self.weight[unit].sum(axis=1)
-            length = np.full(len(long), few)
-            passes[long] = self._judged(self._counts(unit.ravel(), length, rows))
+            passes[long] = self._judged(self._counts(unit.ravel(), np.full(len(long), few), rows))
         rest = np.flatnonzero(~passes)
         if len(rest):
             passes[rest] = self._judged(self.counts(order, start[rest], end[rest], size[rest]))
@@ -272,17 +258,7 @@ class Judge:
     def _of_unit(self, name: str | None) -> ValueCounts:
         if name not in self._by_unit:
             units = self._units
-            found = units.signature_values() if name is None else units.values(self._columns[name])
-            self._by_unit[name] = found if self._number is None else _taken(found, self._number)
+            self._by_unit[name] = (
+                units.signature_values() if name is None else units.values(self._columns[name])
+            )
         return self._by_unit[name]
-
-
-def _taken(values: ValueCounts, units: Codes) -> ValueCounts:
-    """The counts of some units, in this order."""
-    entry = values.start.take(units)
-    length = values.start.take(units + 1) - entry
-    start = starts_of(length)
-    if start[-1] > len(units) or not length.all():
-        entry = np.repeat(entry - start[:-1], length) + np.arange(start[-1])
-    count = values.count.take(entry) if values.count.max(initial=1) > 1 else np.ones_like(entry)
-    return replace(values, start=start, value=values.value.take(entry), count=count)

@@ -54,16 +54,16 @@ class Validated(BaseModel, metaclass=_RaisesJobErrors):
 def problems_of(error: ValidationError) -> list[str]:
     """Return what is wrong, each problem with its place and what was found."""
     problems = []
-    for one in error.errors(include_url=False):
-        place = ".".join(str(part) for part in one["loc"])
-        said = str(one["msg"]).removeprefix("Value error, ")
-        if one["type"] == "missing":
-            said = "is missing"
-        elif one["type"] == "extra_forbidden":
-            said = "is not a parameter"
-        elif place and "found" not in said and not isinstance(one["input"], Mapping):
-            said += f"; found {one['input']!r}"
-        problems.append(f"{place}: {said}" if place else said)
+    for problem in error.errors(include_url=False):
+        place = ".".join(str(part) for part in problem["loc"])
+        text = str(problem["msg"]).removeprefix("Value error, ")
+        if problem["type"] == "missing":
+            text = "is missing"
+        elif problem["type"] == "extra_forbidden":
+            text = "is not a parameter"
+        elif place and "found" not in text and not isinstance(problem["input"], Mapping):
+            text += f"; found {problem['input']!r}"
+        problems.append(f"{place}: {text}" if place else text)
     return problems
 
 
@@ -184,10 +184,10 @@ def below(name: str, error: ValidationError) -> ValidationError:
     """The same errors, their places below the value's name."""
     details = [
         InitErrorDetails(
-            type=PydanticCustomError(one["type"], "{message}", {"message": one["msg"]}),
-            loc=(name, *one["loc"]),
-            input=one["input"],
+            type=PydanticCustomError(problem["type"], "{message}", {"message": problem["msg"]}),
+            loc=(name, *problem["loc"]),
+            input=problem["input"],
         )
-        for one in error.errors(include_url=False)
+        for problem in error.errors(include_url=False)
     ]
     return ValidationError.from_exception_data(name, details)

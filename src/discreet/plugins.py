@@ -115,20 +115,20 @@ class Registry(Mapping[str, type[Registered]], Generic[Registered]):
         """The entry points of installed packages, by name; nothing is imported yet."""
         from importlib.metadata import entry_points
 
-        found: dict[str, EntryPoint] = {}
+        points: dict[str, EntryPoint] = {}
         for point in sorted(entry_points(group=self.group), key=lambda p: (p.name, _origin(p))):
             if point.name in self._reserved:
                 raise EngineError(
                     f"{_origin(point)} adds a {self.noun} '{point.name}', which is a built-in "
                     "name. Uninstall the package, or ask its authors for another name."
                 )
-            if point.name in found:
+            if point.name in points:
                 raise EngineError(
-                    f"{_origin(found[point.name])} and {_origin(point)} both add a {self.noun} "
+                    f"{_origin(points[point.name])} and {_origin(point)} both add a {self.noun} "
                     f"'{point.name}'. Uninstall one of them."
                 )
-            found[point.name] = point
-        return found
+            points[point.name] = point
+        return points
 
     def _load(self, point: EntryPoint) -> type[Registered]:
         failed = f"{_origin(point)} adds a {self.noun} '{point.name}', which cannot be used: "
@@ -138,11 +138,11 @@ class Registry(Mapping[str, type[Registered]], Generic[Registered]):
         except DiscreetError:  # such as the package that an add-on of ours needs
             raise
         except Exception as error:  # whatever the code of a plugin raises
-            said = f"{type(error).__name__}: {error}"
-            raise EngineError(f"{failed}{point.value} raises {said}{repair}") from error
+            reason = f"{type(error).__name__}: {error}"
+            raise EngineError(f"{failed}{point.value} raises {reason}{repair}") from error
         if not (isinstance(loaded, type) and issubclass(loaded, self.base)):
-            said = f"{point.value} is not a subclass of {self.base.__name__}"
-            raise EngineError(f"{failed}{said}{repair}")
+            reason = f"{point.value} is not a subclass of {self.base.__name__}"
+            raise EngineError(f"{failed}{reason}{repair}")
         if name_of(loaded) != point.name:
             raise EngineError(f"{failed}{point.value} is named '{name_of(loaded)}'{repair}")
         return cast(type[Registered], loaded)

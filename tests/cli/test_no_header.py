@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli.app import app
-from discreet.io.formats.workbook import write_workbook
+from discreet.io.spreadsheets import write_workbook
 
 TYPED = """\
 Ann Smith,1980-02-03,HIV,ann@x.org

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.saving import UNATTACKED
 
 import discreet as dc
-from discreet.io.formats.statistical_files import allowed_names
+from discreet.io.statistical_files import allowed_names
 from discreet.releases.export import ENDINGS
 
 ROWS = 12

@@ -225,16 +225,16 @@ def above_isco(text: str) -> list[str] | None:
 def above_nace(text: str) -> list[str] | None:
     """Group and division, and the section by name; ``62.01``, ``6201`` and ``J62.01`` are one."""
     code = text.strip().upper()
-    alone = [one for one in NACE_SECTIONS if one[1] == code]
+    alone = [section for section in NACE_SECTIONS if section[1] == code]
     if alone:
         return [text, text, f"{code} {alone[0][2]}"]
-    found = _NACE.fullmatch(code)
-    if found is None or found[2] == "00":
+    match = _NACE.fullmatch(code)
+    if match is None or match[2] == "00":
         return None
-    section = next(one for one in NACE_SECTIONS if int(found[2]) <= one[0])
-    if found[1] not in ("", section[1]):
+    section = next(entry for entry in NACE_SECTIONS if int(match[2]) <= entry[0])
+    if match[1] not in ("", section[1]):
         return None
-    division, rest = found[2], found[3]
+    division, rest = match[2], match[3]
     group = f"{division}.{rest[0]}*" if rest else text
     return [group, f"{division}*", f"{section[1]} {section[2]}"]
 
@@ -260,10 +260,10 @@ _ICD_9 = re.compile(r"([0-9]{1,3}|V[0-9]{2}|E[0-9]{3})(\.[0-9]{0,2})?")
 
 def above_icd_9(text: str) -> list[str] | None:
     """Category and chapter of a code; supplementary codes begin with V (factors) or E (causes)."""
-    found = _ICD_9.fullmatch(text.strip().upper())
-    if found is None:
+    match = _ICD_9.fullmatch(text.strip().upper())
+    if match is None:
         return None
-    category = found[1].zfill(3)
+    category = match[1].zfill(3)
     if category[0] == "V":
         chapter = "V01-V91 Factors influencing health status and contact with health services"
         return [f"{category}*", chapter] if 1 <= int(category[1:]) <= 91 else None
@@ -284,10 +284,10 @@ def above_icd() -> Above:
     known: dict[str, list[str] | None] = {}
 
     def above(text: str) -> list[str] | None:
-        found = _ICD_CODE.fullmatch(text.strip().upper())
-        if found is None:
+        match = _ICD_CODE.fullmatch(text.strip().upper())
+        if match is None:
             return None
-        category = found[1]
+        category = match[1]
         if category not in known:
             known[category] = _icd_labels(library, category)
         return known[category]
@@ -334,7 +334,7 @@ def code_hierarchy(column: Column, name: str, keep: Sequence[int] | None) -> Hie
     columns = list(zip(*(path for path in paths if path is not None), strict=True))
     groupings = [
         grouping_by_key(labels, labels)
-        for labels in (pl.Series(one, dtype=pl.String) for one in columns)
+        for labels in (pl.Series(texts, dtype=pl.String) for texts in columns)
     ]
     return assemble(column, [*groupings, everything(len(texts))], name)
 
@@ -365,7 +365,7 @@ def number_hierarchy(column: Column) -> Hierarchy:
     spread = float(numbers.max() - numbers.min()) if len(numbers) else 0.0
     power = int(np.floor(np.log10(spread / FINEST_STEPS))) if spread > 0 else 0
     groupings: list[LevelGrouping] = []
-    for width in (step * exact(10) ** (power + one) for one in range(4) for step in ROUND_STEPS):
+    for width in (step * exact(10) ** (power + more) for more in range(4) for step in ROUND_STEPS):
         if width <= 1 and column.type.value == "integer":
             continue  # each value would be alone
         grouping = interval_grouping(column, width, exact(0))

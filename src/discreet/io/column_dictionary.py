@@ -9,7 +9,7 @@ file keeps the spelling of the source, a Parquet file holds numbers.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -87,7 +87,6 @@ def _digits(cell: str, short: str) -> str:
     return str(Decimal((sign, tuple(map(int, significant)), shift)))
 
 
-Ranks = dict[str, int]
 Locate = Callable[[NDArray[np.int64]], str]  # the place of a cell with one of these raw values
 
 NOUN = {
@@ -343,12 +342,6 @@ def _order(
     return order, is_start
 
 
-def _ranks(values: Sequence[str], kind: ValueType) -> Ranks:
-    exact: list[Any] = sorted({exact_value(value, kind) for value in values})
-    rank_of = {value: rank for rank, value in enumerate(exact)}
-    return {value: rank_of[exact_value(value, kind)] for value in values}
-
-
 def _exact_ranks(keys: pl.DataFrame, kind: ValueType) -> pl.Series:
     """Rank values that are one number as a float by their exact value.
 
@@ -359,9 +352,11 @@ def _exact_ranks(keys: pl.DataFrame, kind: ValueType) -> pl.Series:
     if keys["number"].n_unique() < len(keys):
         distinct = keys.select("number", "value").drop_nulls().unique()
         alike = distinct.filter(distinct["number"].is_duplicated())["value"].to_list()
-    rank = _ranks(alike, kind)
-    if not rank:
+    if not alike:
         return pl.Series("rank", np.zeros(len(keys), np.int64))
+    exact: list[Any] = sorted({exact_value(value, kind) for value in alike})
+    rank_of = {value: place for place, value in enumerate(exact)}
+    rank = {value: rank_of[exact_value(value, kind)] for value in alike}
     return keys["value"].replace_strict(rank, default=0, return_dtype=pl.Int64).alias("rank")
 
 

@@ -295,10 +295,10 @@ def to_frame(
     columns: Sequence[PublishedColumn], like: FrameKind, order: NDArray[np.integer] | None = None
 ) -> Any:
     """Published columns as a frame of the kind that came in, rows in the given order."""
-    series = [
-        column.dictionary.gather(pl.Series(_ordered(column.codes, order))).alias(column.name)
-        for column in columns
-    ]
+    series = []
+    for column in columns:
+        codes = column.codes if order is None else column.codes[order]
+        series.append(column.dictionary.gather(pl.Series(codes)).alias(column.name))
     frame = pl.DataFrame(series)
     match like:
         case FrameKind.POLARS:
@@ -318,7 +318,3 @@ def _to_pandas(frame: pl.DataFrame) -> Any:
         if series.null_count() and (series.dtype.is_integer() or series.dtype == pl.Boolean):
             result[series.name] = series.to_pandas(use_pyarrow_extension_array=True)
     return result
-
-
-def _ordered(codes: Codes, order: NDArray[np.integer] | None) -> Codes:
-    return codes if order is None else codes[order]

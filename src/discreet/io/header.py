@@ -18,7 +18,7 @@ from discreet.statements import Statement
 def require_names(names: Sequence[str], place: str, *, suspect: bool = False) -> None:
     """Raise unless every column has a name of its own; a suspect header is not repeated."""
     problems = []
-    repeated = _repeated(names)
+    repeated = [name for name, count in Counter(names).items() if count > 1 and name]
     if repeated and (suspect or may_be_cells(names)):
         again = [number for number, name in enumerate(names, 1) if name in repeated]
         problems.append(f"the same name for columns {_numbers(again)}; give each its own")
@@ -101,10 +101,6 @@ def unnamed_notice(names: Sequence[str], *, suspect: bool = False) -> str | None
     if suspect or may_be_cells(names):
         return Statement("columns.unnamed.hidden", count=len(names))
     return Statement("columns.unnamed", count=len(names), columns=listed_columns(names))
-
-
-def _repeated(names: Sequence[str]) -> list[str]:
-    return [name for name, count in Counter(names).items() if count > 1 and name]
 
 
 def numbered_names(count: int) -> list[str]:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.extras import require_extra
+from discreet.io.database_tables import opened_relation, select_of, with_names
 from discreet.io.databases import (
     READ_SCHEMES,
     Database,
@@ -35,7 +36,6 @@ from discreet.io.databases import (
     name_of,
     reading_cursor,
 )
-from discreet.io.formats.database_tables import opened_relation, select_of, with_names
 from discreet.io.frames import code_frame
 from discreet.io.header import distinct_names, renaming_notice, require_names
 from discreet.table.coded_table import CodedTable
@@ -269,7 +269,10 @@ class RelationPlace(Place):
     def counted(self, columns: Sequence[str], person: Sequence[str]) -> pl.DataFrame:
         names = distinct_names(self.relation.columns, self.name)
         types = dict(zip(names, map(str, self.relation.types), strict=True))
-        cells = [_duckdb_cell(name, types[name]) for name in columns]
+        cells = [
+            _binary(column_name(name)) if types[name] == "VARCHAR" else column_name(name)
+            for name in columns
+        ]
         ranked = [
             f"NULLIF({_binary(f'CAST({column_name(name)} AS VARCHAR)')}, '')" for name in person
         ]
@@ -286,11 +289,6 @@ class RelationPlace(Place):
             ) from None
         shown = [*columns, *([NUMBER] if person else []), COUNT]
         return counts.rename(dict(zip(counts.columns, shown, strict=True)))
-
-
-def _duckdb_cell(name: str, kind: str) -> str:
-    cell = column_name(name)
-    return _binary(cell) if kind == "VARCHAR" else cell
 
 
 def _binary(cell: str) -> str:

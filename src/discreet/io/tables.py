@@ -41,9 +41,9 @@ def column_names(source: Source) -> tuple[str, ...]:
         return header(source)
     match source.resolved_format:
         case "spss" | "stata" | "sas" | "xport":
-            from discreet.io.formats.statistical_files import statistical_names as names_of
+            from discreet.io.statistical_files import statistical_names as names_of
         case "excel" | "ods":
-            from discreet.io.formats.spreadsheets import sheet_names
+            from discreet.io.spreadsheets import sheet_names
 
             return tuple(distinct_names(sheet_names(source), str(source.path)))
         case _:
@@ -63,7 +63,7 @@ def written_names(source: Source) -> tuple[str, ...]:
     if source.is_text:
         return written_header(source)
     if source.resolved_format in ("excel", "ods"):
-        from discreet.io.formats.spreadsheets import sheet_names
+        from discreet.io.spreadsheets import sheet_names
 
         return tuple(sheet_names(source))
     return column_names(source)
@@ -95,11 +95,11 @@ def _read_columns(source: Source, names: Sequence[str]) -> Iterator[pl.Series]:
     """Yield some columns of a file that is not text, in this order."""
     match source.resolved_format:
         case "spss" | "stata" | "sas" | "xport":
-            from discreet.io.formats.statistical_files import statistical_columns
+            from discreet.io.statistical_files import statistical_columns
 
             return statistical_columns(source, names)
         case "excel" | "ods":
-            from discreet.io.formats.spreadsheets import sheet_columns
+            from discreet.io.spreadsheets import sheet_columns
 
             return sheet_columns(source, names)
         case _:

@@ -180,7 +180,7 @@ def _read_columns(
         kind = specs[name].type if specs[name].role is Role.DROP else ValueType.TEXT
         specs[name] = ColumnSpec(Role.INSENSITIVE, kind)
     if data is None and job.source is not None and job.source.url is not None:
-        from discreet.io.formats.database_tables import opened_table
+        from discreet.io.database_tables import opened_table
 
         source = job.source
         with opened_table(str(source.url), job.folder, source.table, source.query) as remote:

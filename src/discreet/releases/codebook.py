@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import InputError
-from discreet.io.formats.statistical_files import FileLabels
-from discreet.io.formats.workbook import NO_XML
+from discreet.io.spreadsheets import NO_XML
+from discreet.io.statistical_files import FileLabels
 from discreet.regular_files import path_of
 from discreet.releases.export import (
     audited_tables,

@@ -27,15 +27,15 @@ from discreet.errors import AuditError, InputError, ReleaseError
 from discreet.extras import require_extra
 from discreet.io.atomic import hidden_folder
 from discreet.io.column_dictionary import canonical_text, render
-from discreet.io.formats.statistical_files import (
+from discreet.io.source import COMPRESSED, FORMAT_OF_ENDING, Source, ignore_progress
+from discreet.io.spreadsheets import FIRST_EXACT_DAY, write_workbook
+from discreet.io.statistical_files import (
     EXACT_WHOLE,
     FileLabels,
     LabelledColumn,
     file_labels,
     write_statistical,
 )
-from discreet.io.formats.workbook import FIRST_EXACT_DAY, write_workbook
-from discreet.io.source import COMPRESSED, FORMAT_OF_ENDING, Source, ignore_progress
 from discreet.io.tables import column_names, read_table
 from discreet.io.writing import typed_values, write_csv
 from discreet.regular_files import open_regular, path_of

@@ -61,24 +61,26 @@ class Secret:
         """Why the columns are one secret."""
         follows = [
             Statement(
-                "secret.follows" if one.exact else "secret.nearly-follows",
-                first=one.first,
-                second=one.second,
+                "secret.follows" if dependency.exact else "secret.nearly-follows",
+                first=dependency.first,
+                second=dependency.second,
             )
-            for one in self.dependencies
+            for dependency in self.dependencies
         ]
         return Statement("secret.found", columns=len(self.columns), reasons=follows)
 
 
 def find_secrets(columns: Sequence[Column]) -> list[Secret]:
     """Return the secrets of several columns, in the order of the columns."""
-    found = find_dependencies(columns)
+    dependencies = find_dependencies(columns)
     names = [column.name for column in columns]
     entropy = {column.name: _entropy(column.counts) for column in columns}
     secrets = []
-    for group in connected(names, ((one.first, one.second) for one in found)):
+    for group in connected(
+        names, ((dependency.first, dependency.second) for dependency in dependencies)
+    ):
         ordered = sorted(group, key=lambda name: (-entropy[name], names.index(name)))
-        inner = tuple(one for one in found if one.first in group)
+        inner = tuple(dependency for dependency in dependencies if dependency.first in group)
         secrets.append(Secret(tuple(ordered), inner))
     return secrets
 
@@ -93,7 +95,7 @@ def find_dependencies(columns: Sequence[Column]) -> list[Dependency]:
     known = [c for c in varying if c.counts[c.counts == 1].sum() <= NEARLY * rows]
     weights = columns[0].weights
     step = 1 if weights is not None else -(-rows // LOOKED_AT)
-    found = []
+    dependencies = []
     for first in known:
         for second in varying:
             if second is first:
@@ -102,9 +104,12 @@ def find_dependencies(columns: Sequence[Column]) -> list[Dependency]:
                 continue
             remaining = _remaining(first, second)
             if remaining <= NEARLY:
-                exact = _distinct_pairs(first, second) == np.count_nonzero(first.counts)
-                found.append(Dependency(first.name, second.name, 0.0 if exact else remaining))
-    return found
+                pairs = np.unique(first.codes.astype(np.int64) * second.cardinality + second.codes)
+                exact = len(pairs) == np.count_nonzero(first.counts)
+                dependencies.append(
+                    Dependency(first.name, second.name, 0.0 if exact else remaining)
+                )
+    return dependencies
 
 
 def are_versions(first: Column, second: Column) -> bool:
@@ -116,7 +121,7 @@ def are_versions(first: Column, second: Column) -> bool:
     known = ~(np.isnan(pair[0]) | np.isnan(pair[1]))
     if known.sum() < LEAST_ROWS or known.mean() < 1 - NEARLY:
         return False
-    ranks = [_ranks(one[known]) for one in pair]
+    ranks = [_ranks(numbers[known]) for numbers in pair]
     if min(len(np.unique(rank)) for rank in ranks) < LEAST_RANKS:
         return False  # few values have ties for ranks
     correlation = np.asarray(np.corrcoef(ranks))
@@ -159,15 +164,11 @@ def _remaining(first: Column, second: Column, step: int = 1) -> float:
     evident = total[of_first] > 1
     rows = float(count.sum())
     alone = float(count[~evident].sum())
-    kept, size = count[evident], total[of_first][evident]
-    inner = float(-(kept * np.log(kept / size)).sum())
+    counts, size = count[evident], total[of_first][evident]
+    inner = float(-(counts * np.log(counts / size)).sum())
     if step > 1:
         return inner / max(rows - alone, 1.0) / whole
     return (inner + alone * whole) / rows / whole
-
-
-def _distinct_pairs(first: Column, second: Column) -> int:
-    return len(np.unique(first.codes.astype(np.int64) * second.cardinality + second.codes))
 
 
 def _entropy(counts: NDArray[np.integer] | NDArray[np.float64]) -> float:

@@ -276,9 +276,10 @@ class _Example:
         if requirement.against_table:
             return
         for rows, wanted in zip(self.classes, least, strict=True):
+            fewer = int(np.ceil(wanted - TOLERANCE)) - 1  # the greatest whole number below it
             left = [
                 part
-                for size in range(max(1, len(rows) - _below(wanted)), len(rows))
+                for size in range(max(1, len(rows) - fewer), len(rows))
                 for part in combinations(rows, size)
             ][:200]
             if left:
@@ -286,8 +287,3 @@ class _Example:
                     not self.passes(left).any(),
                     f"`least_removed` says {wanted} of {len(rows)} rows; fewer are enough.",
                 )
-
-
-def _below(figure: float) -> int:
-    """Return the greatest whole number below a figure."""
-    return int(np.ceil(figure - TOLERANCE)) - 1

@@ -1,18 +1,18 @@
-"""The cells of delimited text as numbers, piece by piece.
+"""The cells of delimited text as numbers, piece by piece, by the fastest way that is sure.
 
 Polars numbers the distinct cells of each column, across pieces; memory holds the numbers, the
-distinct values and one piece, never the text of a file. Large files are read by compiled code
-(``compiled_cells``) where that is sure to be right, and a piece that Polars might read differently
-from ``records`` by ``records``, which also names the line of an error.
+distinct values and one piece, never the text of a file. A piece that Polars might read differently
+from ``records`` is read by ``records``, which also names the line of an error.
 
-Whole numbers in plain form, such as those of groups, number themselves. Polars also reads ``007``
-as a number, so a piece is read in this way only if its cells are as long as their plain forms.
+A large file is read by a compiled loop over its bytes, which takes eight at a time and keeps to
+``records``: 10 million rows of Adult in 3.7 s of processor time, where Polars takes 5.1 s and
+pyarrow 4.8 s without any check of the records. At a million rows they differ little. The loop
+declines a piece with a carriage return, a doubled quote or a faulty record, and every piece with a
+new text once a file has many: their table would not stay in the processor's cache.
 
-The cells of a large text file as numbers, by a compiled loop over its bytes.
-
-The loop takes eight bytes at a time and keeps to ``records``, in half of Polars' time. It declines
-a piece with a carriage return, a doubled quote or a faulty record, and every piece with a new text
-once a file has many: their table would not stay in the processor's cache.
+Whole numbers in plain form, such as those of groups, number themselves; without that, a million
+groups in 10 million rows take twice the time or more. Polars also reads ``007`` as a number, so a piece is
+read in this way only if its cells are as long as their plain forms.
 """
 
 from __future__ import annotations

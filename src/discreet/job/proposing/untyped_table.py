@@ -12,8 +12,8 @@ from urllib.parse import quote, urlsplit
 
 from discreet.errors import InputError
 from discreet.io.csv.layout import lacks_header
+from discreet.io.database_tables import opened_table
 from discreet.io.databases import dialect_of, file_of
-from discreet.io.formats.database_tables import opened_table
 from discreet.io.frames import (
     code_frame,
     frame_columns,

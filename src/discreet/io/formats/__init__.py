@@ -1,1 +1,0 @@
-"""Reading files of other programs: Parquet and Arrow, statistics packages, spreadsheets, stdin."""

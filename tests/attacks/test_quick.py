@@ -9,13 +9,10 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.attacks import base, run, sensitive_table
+from discreet.attacks import base, run
 from discreet.attacks.base import mean_interval
-from discreet.attacks.sensitive_table import RowsOfGroups
 from discreet.errors import InputError
 from discreet.releases.singling_out import RATE, share_interval
-from discreet.table.assignments import Sets, supporting_rows
-from discreet.table.kernels.lists import starts_of
 
 ATTRIBUTES = {
     "age": {"role": "quasi-identifier", "type": "integer"},
@@ -133,18 +130,6 @@ def test_a_quick_attack_on_a_decomposition_reads_the_groups_of_drawn_people(tabl
     assert {f.details["reader"] for f in whole.findings} == {"row", "matching"}
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_rows_of_a_few_groups_are_those_of_all_groups(seed):
-    rng = np.random.default_rng(seed)
-    codes = np.unique(rng.integers(0, 4, (30, 3)), axis=0).astype(np.int32)
-    wide = [np.flatnonzero(rng.random(5) < 0.5) for _ in range(3 * 12)]  # 4 is no value of T^S
-    sets = Sets(starts_of([len(one) for one in wide]), np.concatenate(wide).astype(np.int32), 12)
-    rows = RowsOfGroups.of_few(sets, codes)
-    begin, row = supporting_rows(sets, codes, 0, 10**6)
-    np.testing.assert_array_equal(rows.start, begin[sets.of(0)[0]])
-    np.testing.assert_array_equal(rows.row, row)
-
-
 def test_a_small_table_is_attacked_exactly(table):
     release = released(table, "mondrian")
     found = dc.attack(release, original=table, quick=True)
@@ -185,10 +170,3 @@ def test_rows_of_persons_are_not_estimated():
     release = dc.publish(table, job, seed=0)
     with pytest.raises(InputError, match="several rows"):
         dc.attack(release, original=table, quick=True)
-
-
-def test_places_in_sets_are_the_same_looked_up_and_searched(table, monkeypatch):
-    release = decomposition(table)
-    looked_up = dc.attack(release, original=table).findings
-    monkeypatch.setattr(sensitive_table, "TABLE", 0)
-    assert dc.attack(release, original=table).findings == looked_up

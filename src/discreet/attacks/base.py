@@ -410,10 +410,8 @@ def wilson(successes: float, trials: int, z: float = 1.96) -> tuple[float, float
     """Wilson's interval for a proportion."""
     if trials == 0:
         return 0.0, 1.0
-    share, spread = successes / trials, z * z / trials
-    middle = share + spread / 2
-    reach = z * math.sqrt(share * (1 - share) / trials + spread / (4 * trials))
-    return max(0.0, (middle - reach) / (1 + spread)), min(1.0, (middle + reach) / (1 + spread))
+    ends = wilson_low(np.array([successes / trials, 1 - successes / trials]), trials, z)
+    return float(ends[0]), 1 - float(ends[1])
 
 
 def drawn_targets(view: AdversaryView, rng: np.random.Generator) -> AdversaryView:

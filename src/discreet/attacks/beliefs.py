@@ -84,15 +84,6 @@ class Beliefs:
     value: Codes  # (lines,) the true value
     line_of_target: NDArray[np.int32]  # (targets,)
 
-    @property
-    def targets(self) -> int:
-        return int(self.count.sum())
-
-    @property
-    def mean(self) -> float:
-        """The mean belief in the truth."""
-        return self.mean_of(np.ones(len(self.belief), bool))
-
     def mean_of(self, lines: Bools) -> float:
         """The mean belief in the truth over the targets of some lines."""
         count = self.count[lines]

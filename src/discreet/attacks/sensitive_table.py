@@ -11,7 +11,7 @@ estimate, marked as such, and no lower than the beliefs of the weaker attackers.
 
 How many people of each group have each row of T^S, on average over all worlds.
 
-A world is a complete assignment of people to rows (``data.assignments``). Rows that no world uses
+A world is a complete assignment of people to rows (``table.assignments``). Rows that no world uses
 are left out first; what remains falls into components. Small ones are counted, within the limits of
 ``placement``; the others are estimated by alternating scaling, and the finding says so.
 """
@@ -27,12 +27,10 @@ import numpy as np
 from discreet.attacks import base
 from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import ALONE, TOLERANCE, Attack, Finding, Scene, summarize
+from discreet.releases.adversary_view import placed_people
 from discreet.releases.kinds.base import Kind
 from discreet.releases.worlds.placement import count_components, scale
-from discreet.releases.worlds.readers import (
-    rows_in_worlds,
-    rows_within,
-)
+from discreet.releases.worlds.readers import rows_in_worlds, rows_within
 from discreet.releases.worlds.sensitive_sets import (
     PEOPLE,
     SENSITIVE,
@@ -47,15 +45,13 @@ from discreet.table.assignments import (
     EDGES,
     PossibleRows,
     Sets,
-    most_various_first,
-    prefix_levels,
     rows_by_value,
     sets_of_groups,
 )
 from discreet.table.classes import group_codes
 from discreet.table.code_maps import recoded
 from discreet.table.coded_table import Derives
-from discreet.table.kernels.lists import AT_ONCE, entries_of, places_of, starts_of, stretches
+from discreet.table.kernels.lists import entries_of, places_of, starts_of, stretches
 from discreet.table.published import GROUP
 from discreet.typing import AnyInts, Bools, Codes, Floats, Ints, Ints32
 
@@ -63,32 +59,16 @@ IN_GROUP = Statement("knows.in-table")
 MATCHED = 5_000_000  # possible rows of all groups; with more, ``matching`` is left out
 ESTIMATE = Statement("figures.scaled-assignments")
 PAIRS = 50_000_000  # pairs of values whose counts are kept
-TABLE = 2**25  # values of all groups whose places in the sets are kept
 LINE_EDGES = 10_000_000  # pairs of a target and a group; beyond, targets are sampled
 
 
 def read_people(scene: Scene, names: list[str]) -> PossibleMembers:
     """Place every person by exact quasi-identifiers."""
     people, original = scene.tables[PEOPLE], scene.task.table
-    quasi = people.quasi_identifiers
-    both = [np.concatenate([c.codes, recoded(c, original[c.name])]) for c in quasi]
-    total = people.rows + original.rows
-    kinds = group_codes(both, [c.cardinality + 1 for c in quasi], total)
-    published, of_person = np.split(kinds.class_of_row, [people.rows])
     groups = people[GROUP]
-    pairs = group_codes([published, groups.codes], [kinds.count, groups.cardinality], people.rows)
-    kind = published[pairs.first_row]
-    order = np.argsort(kind, kind="stable")
-    start = np.searchsorted(kind[order], np.arange(kinds.count + 1))
-    alike = np.bincount(published, minlength=kinds.count)
+    placed = placed_people(people, groups.codes, groups.cardinality, original)
     truth = [recoded(scene.tables[SENSITIVE][name], original[name]) for name in names]
-    return PossibleMembers(
-        of_person,
-        start,
-        groups.codes[pairs.first_row][order],
-        pairs.size[order] / alike[kind[order]],
-        truth,
-    )
+    return PossibleMembers(placed.kind_of_person, placed.start, placed.group, placed.weight, truth)
 
 
 class SetHomogeneity(Attack):
@@ -109,16 +89,14 @@ class SetHomogeneity(Attack):
         names, sets, signatures = _opened(scene)
         people = read_people(scene, names)
         estimated = scene.quick and len(people.kind) > base.TARGETS
-        rows: RowsOfGroups | None
         if estimated:  # assignments are of all people, so ``matching`` has no sample to work on
             drawn = scene.rng.integers(0, len(people.kind), base.TARGETS)
             people, sets = people.drawn(drawn, sets)
-            rows = RowsOfGroups.of_few(sets, signatures.codes) or _rows_within(sets, signatures)
             matching = None
             self.omit(scene, "reader 'matching'", Statement("omitted.not-quick-reader"))
         else:
-            rows = _rows_within(sets, signatures)
             matching = _matching(self, scene, names, sets, signatures)
+        rows = _rows_within(sets, signatures)
         if rows is None:
             self.omit(scene, "reader 'row'", _more_than(EDGES))
         for target, name in enumerate(names):
@@ -389,29 +367,6 @@ class RowsOfGroups(Derives):
     start: Ints  # (groups + 1,)
     row: Ints32  # (edges,)
 
-    @classmethod
-    def of_few(cls, sets: Sets, codes: Ints32) -> RowsOfGroups | None:
-        """Find the rows within the sets of a few groups; None where they may be many.
-
-        One attribute after the other, all groups at once, so that no kernel has to be loaded.
-        """
-        length = np.diff(sets.start).reshape(codes.shape[1], -1)
-        if length.astype(np.float64).prod(axis=0).sum() > AT_ONCE:
-            return None
-        attributes = most_various_first(codes, 0)
-        order = np.lexsort(codes[:, attributes[::-1]].T).astype(np.int32)
-        width = codes.max(axis=0, initial=-1).astype(np.int64)[attributes] + 1
-        (keys, key_start, *_), _ = prefix_levels(codes[order][:, attributes], width)
-        group, prefix = np.arange(sets.groups), np.zeros(sets.groups, np.int64)
-        for level, attribute in enumerate(attributes.tolist()):
-            start, value = sets.of(attribute)
-            entry, line = entries_of(start, group)
-            longer = keys[key_start[level] : key_start[level + 1]]
-            number = places_of(longer, prefix[line] * width[level] + value[entry])
-            kept = np.flatnonzero((number >= 0) & (value[entry] < width[level]))
-            group, prefix = group[line[kept]], number[kept]
-        return cls(starts_of(np.bincount(group, minlength=sets.groups)), order[prefix])
-
     def places(self, sets: Sets, signatures: SensitiveSignatures, attribute: int) -> AnyInts:
         """Return the place of each row's value in its group's set; found once."""
         return self.once(("places", attribute), lambda: self._places(sets, signatures, attribute))
@@ -544,27 +499,9 @@ def _places_in_sets(sets: Sets, attribute: int, group: Ints, value: AnyInts) -> 
     """Return the place of each value in the set of its group, −1 where that does not have it."""
     start, listed = sets.of(attribute)
     width = int(listed.max(initial=0)) + 2  # the last: values that no set has
-    wanted = group * width + np.minimum(value, width - 1)
-    if sets.groups * width > TABLE:
-        place = places_of(_keys(start, listed, width), wanted)
-        return np.where(place >= 0, place - start[group], -1)
-    return sets.once(("places", attribute), lambda: _place_table(start, listed, width))[
-        wanted
-    ].astype(np.int64)
-
-
-def _place_table(start: Ints, listed: Codes, width: int) -> AnyInts:
-    """Return the place of every value in the set of every group, −1 where it is missing."""
-    length = np.diff(start)
-    place = np.arange(len(listed)) - np.repeat(start[:-1], length)
-    table = np.full(len(length) * width, -1, np.min_scalar_type(-int(length.max(initial=0)) - 1))
-    table[_keys(start, listed, width)] = place
-    return table
-
-
-def _keys(start: Ints, value: Codes, cardinality: int) -> Ints:
-    """Number the entries of all groups' sets, ascending, so that one can be searched for."""
-    return np.repeat(np.arange(len(start) - 1), np.diff(start)) * cardinality + value
+    keys = np.repeat(np.arange(sets.groups), np.diff(start)) * width + listed  # ascending
+    place = places_of(keys, group * width + np.minimum(value, width - 1))
+    return np.where(place >= 0, place - start[group], -1)
 
 
 def pair_beliefs(

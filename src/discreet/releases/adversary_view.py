@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from discreet.table.classes import Classes, classes_of, group_codes
 from discreet.table.code_maps import recoded
 from discreet.table.coded_table import CodedTable, Column, Derives
 from discreet.table.counts import ClassCounts, count_classes
-from discreet.typing import Codes, Ints
+from discreet.typing import AnyInts, Codes, Floats, Ints
 
 EQUAL_ROWS = Statement("figures.equal-rows")
 SAMPLED_KINDS = 2000
@@ -222,6 +223,34 @@ def sampled_placement(
     return Placement(start, group, size[group] / rows[place], EQUAL_ROWS), place_of_kind
 
 
+class PlacedPeople(NamedTuple):
+    """Published people with exact quasi-identifiers, and the groups of those who look alike."""
+
+    kind: Codes  # (people,) equal for those who look alike
+    kind_of_person: Codes  # (original rows,)
+    start: Ints  # (kinds + 1,)
+    group: Codes  # (edges,) the groups of each kind
+    weight: Floats  # (edges,) the share of the kind in each group
+
+
+def placed_people(
+    people: CodedTable, group_of_people: AnyInts, groups: int, original: CodedTable
+) -> PlacedPeople:
+    """Place every person of the original by exact quasi-identifiers."""
+    quasi = people.quasi_identifiers
+    both = [np.concatenate([c.codes, recoded(c, original[c.name])]) for c in quasi]
+    kinds = group_codes(both, [c.cardinality + 1 for c in quasi], people.rows + original.rows)
+    of_people, of_person = np.split(kinds.class_of_row, [people.rows])
+    group = group_of_people.astype(np.int32)
+    pairs = group_codes([of_people, group], [kinds.count, groups], people.rows)
+    kind = of_people[pairs.first_row]
+    order = np.argsort(kind, kind="stable")
+    start = np.searchsorted(kind[order], np.arange(kinds.count + 1))
+    alike = np.bincount(of_people, minlength=kinds.count)
+    weight = pairs.size[order] / alike[kind[order]]
+    return PlacedPeople(of_people, of_person, start, group[pairs.first_row][order], weight)
+
+
 def exact_view(
     name: str,
     classes: Classes,  # of the sensitive rows, by group
@@ -231,25 +260,15 @@ def exact_view(
     task: Task,
 ) -> AdversaryView:
     """Read exact quasi-identifiers with their group, and the group's sensitive rows."""
-    quasi = people.quasi_identifiers
-    both = [np.concatenate([c.codes, recoded(c, task.table[c.name])]) for c in quasi]
-    total = people.rows + task.table.rows
-    kinds = group_codes(both, [c.cardinality + 1 for c in quasi], total)
-    of_people, of_person = np.split(kinds.class_of_row, [people.rows])
-    pairs = group_codes(
-        [of_people, group_of_people.astype(np.int32)], [kinds.count, classes.count], people.rows
-    )
-    kind, group = of_people[pairs.first_row], group_of_people[pairs.first_row]
-    order = np.argsort(kind, kind="stable")
-    start = np.searchsorted(kind[order], np.arange(kinds.count + 1))
-    alike = np.bincount(of_people, minlength=kinds.count)
-    weight = pairs.size[order] / alike[kind[order]]
-    placement = Placement(start, group[order].astype(np.int32), weight)
+    placed = placed_people(people, group_of_people, classes.count, task.table)
+    of_people, of_person, start = placed.kind, placed.kind_of_person, placed.start
+    kinds = len(start) - 1
+    placement = Placement(start, placed.group, placed.weight)
     if (np.diff(start) <= 1).all():
-        group_of_kind = np.full(kinds.count, -1, np.int32)
+        group_of_kind = np.full(kinds, -1, np.int32)
         group_of_kind[np.diff(start) > 0] = placement.group
         return certain_view(name, classes, sensitive, group_of_kind, of_person)
-    first_person = np.zeros(kinds.count, np.int64)
+    first_person = np.zeros(kinds, np.int64)
     first_person[of_person[::-1]] = np.arange(task.table.rows)[::-1]
     members = KnownMembers(
         first_person[of_people], group_of_people.astype(np.int32), of_people, of_person

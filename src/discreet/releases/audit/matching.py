@@ -127,8 +127,20 @@ def _unserved(demand: Ints, supply: Ints, first: Ints, box: Ints) -> int:
     return int(demand[boxes].sum() - flow.sum())
 
 
-def excess_problems(excess: int | None, rows: int, table: str) -> list[str]:
-    """Return the problem of rows of a table that remain unmatched."""
+def unexplained_rows(
+    records: CodedTable,
+    table: str,
+    task: Task,
+    levels: Mapping[str, int],
+    source_row: Ints32 | None,  # (rows,) where the publisher knows it
+) -> list[str]:
+    """Return the problem of rows of a table that correspond to no row of the original."""
+    rows = records.rows
+    excess = (
+        unmatched_rows(records, task, levels)
+        if source_row is None
+        else untraced_rows(records, task, levels, source_row)
+    )
     if excess is None:
         return [
             f"cells of '{table}' overlap so much that its rows can't be matched to the original"

@@ -507,9 +507,7 @@ def _count_groups(sensitive: CodedTable, refined: bool) -> ClassCounts:
     group = sensitive[GROUP]
     weights = people_counted(sensitive)
     if weights is None:
-        first = np.full(group.cardinality, -1, np.int64)
-        first[group.codes[::-1]] = np.arange(len(group.codes))[::-1]
-        classes = Classes(group.codes, first, group.counts)
+        classes = Classes(group.codes, first_rows(group.codes, group.cardinality), group.counts)
         return count_classes(classes, sensitive.sensitive, refined=refined)
     if len(sensitive.sensitive) != 1:
         columns = len(sensitive.sensitive)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from discreet.errors import InputError
 from discreet.methods.base import Task
 from discreet.releases.adversary_view import AdversaryView, covering_view, exact_view
-from discreet.releases.audit.matching import excess_problems, unmatched_rows, untraced_rows
+from discreet.releases.audit.matching import unexplained_rows, untraced_rows
 from discreet.releases.kinds.base import Kind
 from discreet.releases.manifest import Manifest
 from discreet.statements import Statement
@@ -162,12 +162,7 @@ class GroupedKind(Kind):
             problems += invented_rows(published, self.rows_table, task, source)
         else:
             levels = manifest.method.levels_of(self.rows_table) or {}
-            excess = (
-                unmatched_rows(published, task, levels)
-                if source is None
-                else untraced_rows(published, task, levels, source)
-            )
-            problems += excess_problems(excess, published.rows, self.rows_table)
+            problems += unexplained_rows(published, self.rows_table, task, levels, source)
         return problems or self.changed_values(tables, task, manifest, source)
 
     def adversary_views(

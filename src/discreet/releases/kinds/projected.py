@@ -38,7 +38,7 @@ from discreet.hierarchies.coverage import Coverage
 from discreet.hierarchies.covering_classes import fitting_groups
 from discreet.methods.base import Projected, Task, projection_name
 from discreet.releases.adversary_view import AdversaryView, view_of_classes
-from discreet.releases.audit.matching import excess_problems, unmatched_rows, untraced_rows
+from discreet.releases.audit.matching import unexplained_rows
 from discreet.releases.audit.row_order import related_columns, same_order
 from discreet.releases.kinds.base import Form, Kind, ReleaseTally, View, coarseness
 from discreet.releases.kinds.generalized import (
@@ -135,12 +135,8 @@ class ProjectedKind(Kind):
             if table.rows != task.table.rows:
                 found = f"'{name}' has {table.rows}"
                 problems.append(f"the original has {task.table.rows} rows, {found}")
-            excess = (
-                unmatched_rows(table, task, levels)
-                if source_rows is None
-                else untraced_rows(table, task, levels, source_rows[name])
-            )
-            problems += excess_problems(excess, table.rows, name)
+            source = None if source_rows is None else source_rows[name]
+            problems += unexplained_rows(table, name, task, levels, source)
         # The ratios are those of the whole table.
         return problems if part else [*problems, *_ratio_problems(tables, task, manifest)]
 

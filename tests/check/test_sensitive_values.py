@@ -32,7 +32,7 @@ def test_requirements_cover_the_sensitive_values(values):
     assert not checked(l=3).ok
     found = checked(l=3, **values)
     assert found.ok
-    assert found.requirements[0].requirement.spared_values == ("none",)
+    assert found.requirements[0].requirement.coverage.spared == ("none",)
     asked = [{"p-diversity": {"l": 3}}]
     assert checked(requirements=asked, **values).ok
     assert not checked(requirements=[{"p-diversity": {"l": 5}}], **values).ok

@@ -12,7 +12,7 @@ from pydantic import Field
 
 import discreet as dc
 from discreet.knowledge.table import knowledge_from_sets
-from discreet.requirements.base import AttributeRequirement
+from discreet.requirements.base import Algebra, AttributeRequirement, ClassNeeds
 from discreet.requirements.registry import REQUIREMENTS
 from discreet.requirements.republication import (
     MInvarianceRequirement,
@@ -134,7 +134,7 @@ def test_every_requirement_is_checked():
 )
 def test_conformance(requirement, given):
     values = given.get("values")
-    if values is None and requirement.named == ("diagnosis",):
+    if values is None and requirement.coverage.names == ("diagnosis",):
         values = {"diagnosis": ("asthma", "flu", "gout")}
         given = {**given, "values": values}
     check_requirement(requirement, **given)
@@ -144,8 +144,7 @@ class Most(AttributeRequirement):
     """No value occurs more than ``most`` times in a class: merging loses it."""
 
     name: ClassVar[str] = "most"
-    figure_name: ClassVar[str] = "most"
-    smaller_is_better: ClassVar[bool] = True
+    algebra: ClassVar[Algebra] = Algebra("most", smaller_is_better=True)
 
     most: int = Field(description="The greatest number of rows with one value.")
 
@@ -177,14 +176,11 @@ def mistaken(**methods):
         (mistaken(sentence=lambda self: "no sentence"), {}, "not a sentence"),
         (mistaken(accepts=lambda self, f: f >= 2), {"merging": False}, "better figure fails"),
         (mistaken(measure=lambda self, v, s, d: s * np.nan), {}, "not a number for each class"),
-        (mistaken(least_rows=property(lambda self: 3)), {"merging": False}, "least_rows"),
-        (mistaken(vacuous_for=lambda self, c, d: ()), {"tables": 200}, "vacuous_for"),
+        (mistaken(needs=ClassNeeds(rows=3)), {"merging": False}, "`needs`"),
         (mistaken(parameters=lambda self: {"most": 7}), {}, "read back"),
         (mistaken(problems=lambda self, domains: ["no"]), {}, "problems with the table"),
         (
-            mistaken(
-                accepts=lambda self, f: f <= 99, least_removed=lambda self, c, d, share: c.size
-            ),
+            mistaken(accepts=lambda self, f: f <= 99, excess=lambda self, v, size, d, share: size),
             {},
             "least_removed",
         ),

@@ -19,6 +19,7 @@ from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.methods.shared.different_values import group_different, most_that_group
 from discreet.pipeline.run import make_release
 from discreet.releases.manifest import Manifest
+from discreet.requirements.judge import stated
 from discreet.table.past_releases import History, PastRelease
 
 TABLE_33 = [(["Bob", "Ken"], "ab"), (["Sam", "Jane"], "ab"), (["Linda", "Alice"], "ac")]
@@ -435,6 +436,6 @@ def test_one_folder_does_not_prove_the_series(job, tmp_path):
         (unproved,) = found.unproved
         assert unproved.requirement == f"{method.name}-in-series"
         assert "--ledger" in unproved.unproved
-        alone, series = (promise.to_requirement().stated() for promise in found.promises)
+        alone, series = (stated(promise.to_requirement()) for promise in found.promises)
         assert alone.id.startswith(f"{method.name}.")
         assert series.id == f"{method.name}-in-series"

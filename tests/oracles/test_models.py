@@ -256,7 +256,7 @@ def test_multi_attribute_is_its_definition(inner: Requirement, definition: Defin
             for name, part in counts.refined.items()
         ]
         for key, figure in verdict.achieved.items():
-            smaller_is_better = inner.smaller_is_better and key == inner.figure_name
+            smaller_is_better = inner.algebra.smaller_is_better and key == inner.algebra.figure
             worst = max if smaller_is_better else min
             assert figure == worst(one[key] for one in achieved)
         assert verdict.achieved.keys() == achieved[0].keys()

@@ -190,7 +190,7 @@ def test_weights_of_persons_with_many_different_numbers_of_rows_do_not_overflow(
     ]:
         figure = max(expected)
         found = verdict_on_persons(requirement, classes, persons, [column], domains)
-        assert found.achieved[requirement.figure_name] == pytest.approx(figure, abs=1e-8)
+        assert found.achieved[requirement.algebra.figure] == pytest.approx(figure, abs=1e-8)
     for bound, passes in [(max(lifts) * 1.001, True), (max(lifts) * 0.999, False)]:
         requirement = dc.BetaLikeness(beta=bound)
         found = verdict_on_persons(requirement, classes, persons, [column], domains)

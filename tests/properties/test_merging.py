@@ -148,7 +148,7 @@ def test_merging_passing_classes_keeps_passing(
         passes = requirement.passes(counted(cube), known)
         for i in range(len(cube)):
             for j in range(len(cube)):
-                must = passes[i] and (passes[j] or requirement.absorbing)
+                must = passes[i] and (passes[j] or requirement.algebra.absorbing)
                 if i != j and must:
                     assert requirement.passes(counted(merged(cube, i, j)), known)[0]
 
@@ -162,7 +162,7 @@ def test_no_partition_beats_the_whole_table(requirement: Requirement, distance: 
     @settings(max_examples=25, deadline=None)
     @given(tables)
     def bounded(cube: np.ndarray) -> None:
-        name, smaller_is_better = requirement.figure
+        name, smaller_is_better = requirement.algebra.figure, requirement.algebra.smaller_is_better
         whole = counted(cube.sum(axis=0, keepdims=True))
         best = requirement.check(whole, known).achieved[name]
         achieved = requirement.check(counted(cube), known).achieved[name]
@@ -177,7 +177,11 @@ def test_no_partition_beats_the_whole_table(requirement: Requirement, distance: 
 SWAMPED = [
     case
     for case in MODELS
-    if not (case[0].absorbing or case[0].against_table or isinstance(case[0], LinkRequirement))
+    if not (
+        case[0].algebra.absorbing
+        or case[0].algebra.against_table
+        or isinstance(case[0], LinkRequirement)
+    )
 ]
 
 

@@ -16,6 +16,7 @@ from discreet.job.proposing.untyped_table import read_untyped
 from discreet.job.table_profile import profile_table
 from discreet.pipeline.prepare import prepare
 from discreet.releases.audit.audit import audit_folder
+from discreet.requirements.judge import stated
 from discreet.table.roles import Unit
 
 ROWS = 12
@@ -93,7 +94,7 @@ def test_an_audit_believes_the_unit_only_with_the_original(tmp_path):
 
 @pytest.mark.parametrize("requirement", EXAMPLES, ids=names)
 def test_guarantees_of_rows_do_not_speak_of_people(requirement):
-    sentence = requirement.stated(Unit.ROW)
+    sentence = stated(requirement, Unit.ROW)
     assert not re.search(r"\b(people|persons?|members|who look alike|\w+body)\b", sentence)
 
 

@@ -41,12 +41,12 @@ def test_fewer_rows_or_values_fail(written, counts):
     )
     classes = ClassCounts(np.array([held.sum()]), {"s": values})
     domains = {"s": Domain(("a", "b", "c", "d"))}
-    if held.sum() < requirement.least_rows or len(occurring) < requirement.least_values:
+    if held.sum() < requirement.needs.rows or len(occurring) < requirement.needs.values:
         assert not requirement.passes(classes, domains).any()
 
 
 def test_what_is_known_of_values():
-    known = [requirement_from_mapping(written).least_values for written in REQUIREMENTS]
+    known = [requirement_from_mapping(written).needs.values for written in REQUIREMENTS]
     assert known == [1, 3, 3, 3, 1, 3, 2, 3, 1, 1]
     inner = {"multi-attribute-l-diversity": {"inner": {"entropy-l-diversity": {"l": 2.5}}}}
-    assert requirement_from_mapping(inner).least_values == 3
+    assert requirement_from_mapping(inner).needs.values == 3

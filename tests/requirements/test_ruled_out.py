@@ -15,6 +15,7 @@ from tests.saving import UNATTACKED
 
 import discreet as dc
 from discreet.releases.explanation import known_weaknesses
+from discreet.requirements.judge import stated as sentence_of
 
 METHODS = ["mondrian", "full-domain", "local-recoding", "top-down", "codip"]
 FORMS = {
@@ -114,7 +115,7 @@ def test_what_is_signed_says_that_it_holds_where_harmless_values_are_ruled_out()
         non_sensitive_values=["none"],
     )
     (promise,) = dc.publish(patients(1), made, seed=1).manifest.promises
-    stated = promise.to_requirement().stated()
+    stated = sentence_of(promise.to_requirement())
     assert stated.id == "guarantee.ruled-out.people"
     assert stated.parameters["guarantee"].id == "p-diversity"
 

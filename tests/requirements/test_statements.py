@@ -18,6 +18,7 @@ import discreet as dc
 from discreet.report import pieces
 from discreet.requirements.attackers.attacker import SHOWN
 from discreet.requirements.base import Requirement
+from discreet.requirements.judge import stated as sentence_of
 from discreet.requirements.registry import REQUIREMENTS
 from discreet.requirements.republication import (
     MInvarianceRequirement,
@@ -86,7 +87,7 @@ NASTY = [
 
 @pytest.mark.parametrize("requirement", FORMS, ids=names)
 def test_a_guarantee_is_a_statement_about_people_and_about_rows(requirement: Requirement) -> None:
-    people, rows = (requirement.stated(unit) for unit in Unit)
+    people, rows = (sentence_of(requirement, unit) for unit in Unit)
     for stated in (people, rows):
         assert isinstance(stated, Statement)
         for language in LANGUAGES:
@@ -122,7 +123,7 @@ def test_names_stay_as_they_are_in_every_guarantee_and_language(name: str) -> No
         if named is None:
             continue
         for unit in Unit:
-            stated = named.stated(unit)
+            stated = sentence_of(named, unit)
             assert isinstance(stated, Statement)
             for language in LANGUAGES:
                 assert quoted[language] in stated.text(language)
@@ -135,26 +136,26 @@ def test_names_of_attackers_and_of_columns_that_they_know_stay(name: str) -> Non
         known = {name: {**knows, "knows": (name,)}}
         requirement = REQUIREMENTS["k-anonymity"](k=3, attackers=known)
         for unit in Unit:
-            stated = requirement.stated(unit)
+            stated = sentence_of(requirement, unit)
             assert isinstance(stated, Statement)
             for language in LANGUAGES:
                 assert stated.text(language).count(name) >= 3
 
 
 def test_ids_and_parameters() -> None:
-    assert dc.KAnonymity(k=5).stated(Unit.ROW).to_dict() == {
+    assert sentence_of(dc.KAnonymity(k=5), Unit.ROW).to_dict() == {
         "id": "k-anonymity.rows",
         "parameters": {"k": 5},
         "text": "Each row is in a group of at least 5 rows.",
     }
-    stated = dc.DistinctLDiversity(l=3, attribute="ill", **SPARING).stated()
+    stated = sentence_of(dc.DistinctLDiversity(l=3, attribute="ill", **SPARING))
     assert stated.id == "guarantee.exempt"
     inner = stated.parameters["guarantee"]
     assert (inner.id, inner.parameters["l"]) == ("distinct-l-diversity", 3)
     assert inner.parameters["group"].id == "group.sensitive.people"
     assert inner.parameters["subject"].parameters == {"names": ("ill",)}
     many = [f"c{number}" for number in range(SHOWN + 3)]
-    stated = dc.KAnonymity(k=2, attackers={"clerk": many}).stated()
+    stated = sentence_of(dc.KAnonymity(k=2, attackers={"clerk": many}))
     (attacker,) = stated.parameters["attackers"]
     assert attacker.id == "attacker.knows"
     assert attacker.parameters["columns"].parameters["more"] == 3
@@ -172,14 +173,14 @@ class Older(dc.KAnonymity):
 
 def test_a_plain_sentence_of_a_plugin_stays_english_and_claims_nothing_about_people() -> None:
     older = Older(k=2)
-    assert older.stated() == "Each person has 2 others beside it."
-    rows = older.stated(Unit.ROW)
+    assert sentence_of(older) == "Each person has 2 others beside it."
+    rows = sentence_of(older, Unit.ROW)
     assert rows.startswith("Each person has 2 others beside it. ")
     assert "judged on rows" in rows
     known = older.model_copy(
         update={"attackers": dc.KAnonymity(k=2, attackers={"a": ["b"]}).attackers}
     )
-    for stated in (older.stated(), rows, known.stated(Unit.ROW)):
+    for stated in (sentence_of(older), rows, sentence_of(known, Unit.ROW)):
         assert not isinstance(stated, Statement)
         assert statement_data(stated) == {"id": None, "parameters": {}, "text": stated}
         with speaking("de"):

@@ -291,4 +291,4 @@ def test_nodes_without_values_pass_nothing():
     unresolved = GuardingNodes(p=0.9, nodes=["flu"])
     domains = {"ill": Domain.of(column)}
     assert not unresolved.check(counts, domains).holds
-    assert unresolved.with_numbered_levels({}).check(counts, domains).holds
+    assert unresolved.for_table({}).check(counts, domains).holds

@@ -23,6 +23,7 @@ from tests.oracles.test_check import FEW, QUASI, ROWS, frame_of
 from tests.properties import test_merging as merging
 
 import discreet as dc
+from discreet.requirements.judge import shown_parameters
 from discreet.requirements.registry import REQUIREMENTS, requirement_from_mapping
 from discreet.requirements.value_bounds import AlphaKAnonymity
 from discreet.table.roles import Distance
@@ -110,7 +111,7 @@ CASES = [
     ("requirement", "given"), CASES, ids=lambda case: getattr(case, "name", "")
 )
 def test_conformance(requirement, given):
-    if "values" not in given and requirement.named == ("diagnosis",):
+    if "values" not in given and requirement.coverage.names == ("diagnosis",):
         given = {**given, "values": {"diagnosis": ("asthma", "flu", "gout")}}
     check_requirement(requirement, **given)
 
@@ -133,8 +134,8 @@ def test_written_and_read_back(requirement):
 
 def test_no_message_repeats_a_value_that_the_job_names():
     for requirement in EXAMPLES:
-        assert "HIV" not in str(requirement.shown_parameters())
-        assert "infectious" not in str(requirement.shown_parameters())
+        assert "HIV" not in str(shown_parameters(requirement))
+        assert "infectious" not in str(shown_parameters(requirement))
 
 
 def test_graded_shares_name_no_value_that_is_not_published():
@@ -171,7 +172,7 @@ def test_merging_keeps_them_and_no_partition_beats_the_table(requirement):
 
 @pytest.mark.parametrize(
     "requirement",
-    [one for one in MODELS if not (one.absorbing or one.against_table)],
+    [one for one in MODELS if not (one.algebra.absorbing or one.algebra.against_table)],
     ids=merging.name_of,
 )
 def test_what_is_not_called_absorbing_is_not(requirement):

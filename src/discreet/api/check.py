@@ -38,8 +38,8 @@ from discreet.pipeline.prepare import (
     sensitive_marks,
 )
 from discreet.pipeline.read import source_of, specs_of_job
-from discreet.requirements.base import PopulationSource, Requirement
-from discreet.requirements.basis import Basis
+from discreet.requirements.base import Requirement
+from discreet.requirements.basis import Basis, PopulationSource
 from discreet.requirements.covered_values import of_sensitive_values
 from discreet.requirements.registry import requirement_from_mapping
 from discreet.table.coded_table import CodedTable, Column
@@ -302,7 +302,7 @@ def judged_task(
         raise JobError(problems, "check")
     source: PopulationSource = "weights" if job.population is None else "table"
     required = [
-        requirement.with_bits(bits).with_sizes_by(source)
+        requirement.for_table({}, bits, source)
         for requirement in requirements_for_attackers(job, requirements, bits)
     ]
     required = of_sensitive_values(required, table, marks, of_persons=of_persons)
@@ -329,7 +329,7 @@ def task_of_check(job: Job, table: CodedTable, requirements: Sequence[Requiremen
         for name, spec in specs.items()
         if spec is not None
     }
-    numbered = [one.with_numbered_levels(hierarchies) for one in requirements]
+    numbered = [one.for_table(hierarchies) for one in requirements]
     return Task(table, hierarchies, numbered, np.random.default_rng())
 
 

@@ -68,6 +68,7 @@ from discreet.releases.kinds.bucketized import (
 )
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
+from discreet.requirements.judge import limits_knowledge
 from discreet.requirements.republication import SeriesBcfAnonymity, SeriesRequirement
 from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable, Column
@@ -423,7 +424,7 @@ def _own_bounds(read: Sequence[Read], attribute: str) -> list[float]:
             share = np.bincount(column.codes, people_counted(table), column.cardinality)
             promised = [promise.to_requirement() for promise in manifest.promises]
             for requirement in requirements_about(
-                [one for one in promised if not one.limits_knowledge], attribute
+                [one for one in promised if not limits_knowledge(one)], attribute
             ):
                 own = requirement.share_bound(share / share.sum(), domains[attribute])
                 told = [value not in harmless for value in domains[attribute].values]

@@ -35,6 +35,7 @@ from discreet.releases.registry import kind_of
 from discreet.releases.singling_out import RATE, Interval, share_interval
 from discreet.releases.worlds.placement import EXACT
 from discreet.requirements.counting import count_rows
+from discreet.requirements.judge import limits_knowledge
 from discreet.statements import Statement
 from discreet.table.kernels.lists import entries_of
 from discreet.table.roles import Unit
@@ -126,7 +127,7 @@ class Scene:
         Those for attackers who know few columns bound no belief of one who knows them all.
         """
         found = [promise.to_requirement() for promise in self.manifest.promises]
-        return [requirement for requirement in found if not requirement.limits_knowledge]
+        return [requirement for requirement in found if not limits_knowledge(requirement)]
 
     def is_sensitive(self, attribute: str, domains: Domains | None = None) -> Bools | None:
         """(published values + 1,) Which are sensitive; the last: others. None where all are.

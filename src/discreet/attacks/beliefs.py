@@ -55,6 +55,7 @@ from discreet.releases.audit.persons import TablePersons
 from discreet.releases.worlds.placement import Placement
 from discreet.requirements.base import AttributeRequirement, Domains, Requirement
 from discreet.requirements.counting import count_rows
+from discreet.requirements.judge import person_basis
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.value_bounds import AlphaKAnonymity
 from discreet.statements import Statement
@@ -258,7 +259,7 @@ def value_bounds(
                 continue
             inner = requirement
         if inner.counts_values:
-            distinct = max(distinct, inner.least_values)
+            distinct = max(distinct, inner.needs.values)
         np.minimum(of_value, inner.share_bound(share, domain), out=of_value)
     return ValueBounds(of_value, distinct)
 
@@ -391,7 +392,7 @@ def person_bounds(
     """The bound that guarantees on persons set for each value, or kind of values; else infinite."""
     bounds = np.full(len(share), np.inf)
     for requirement in requirements_about(requirements, attribute):
-        if requirement.person_basis not in _BOUNDED_BY[reader]:
+        if person_basis(requirement) not in _BOUNDED_BY[reader]:
             continue
         if of_kinds:
             own = requirement.kind_share_bound(share, domains[attribute], apart)

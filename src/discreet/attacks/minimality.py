@@ -103,7 +103,7 @@ class Minimality(Attack):
             return Statement("not-assessed.method", method=manifest.method.name)
         if manifest.method.parameters.get("levels") is not None:
             return Statement("not-assessed.given-levels")
-        if any(r.needs_population for r in scene.requirements):
+        if any(r.counting.population for r in scene.requirements):
             return Statement("not-assessed.population")
         if manifest.suppressed_rows:
             return Statement("not-assessed.suppressed")
@@ -298,7 +298,7 @@ def _passes(
     columns = [] if row_of_person is None else [
         column.take(row_of_person) for column in reading.sensitive.values()
     ]  # fmt: skip
-    refined = any(requirement.needs_refined_counts for requirement in requirements)
+    refined = any(requirement.algebra.refined for requirement in requirements)
     counts = count_classes(classes, columns, refined=refined)
     return all(bool(r.passes(counts, scene.domains).all()) for r in requirements)
 
@@ -335,7 +335,7 @@ def leaf_beliefs(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Judged
 
     Beside each a lower bound of it, which is less where worlds were drawn.
     """
-    if any(r.against_table for r in scene.requirements):
+    if any(r.algebra.against_table for r in scene.requirements):
         return None, "a requirement compares classes with the table"
     if scene.manifest.method.parameters.get("cuts") == "relaxed":
         return None, "relaxed cuts"
@@ -521,7 +521,7 @@ def _cut_passes(
     first[number[::-1]] = np.arange(len(number))[::-1]
     classes = Classes(number, first, size)
     dealt = [column.take(first_row[worlds.ravel()]) for column in columns]
-    refined = any(r.needs_refined_counts for r in requirements)
+    refined = any(r.algebra.refined for r in requirements)
     counts = count_classes(classes, dealt, refined=refined)
     passes = np.ones(len(size), bool)
     for requirement in requirements:

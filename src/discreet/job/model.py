@@ -41,6 +41,7 @@ from discreet.regular_files import path_of, read_text
 from discreet.requirements.attackers.attacker import Attacker
 from discreet.requirements.base import AttributeRequirement, Requirement
 from discreet.requirements.covered_values import LevelledRequirement
+from discreet.requirements.judge import for_attackers, judged_on_items, limits_knowledge
 from discreet.requirements.quasi_sensitive import LinkRequirement
 from discreet.requirements.registry import REQUIREMENTS, AnyRequirement
 from discreet.requirements.republication import SeriesBcfAnonymity
@@ -288,10 +289,10 @@ class Job(Part):
             levelled = isinstance(requirement, LevelledRequirement) and requirement.level
             if levelled:
                 problems += unmet(f"{place} at a level", Ability.COUNTS, self.method)
-            if not requirement.stricter_on_all_values:
+            if not requirement.coverage.stricter_on_all_values:
                 demand = f"{place} with 'ruled_out: harmless'"
                 problems += unmet(demand, Ability.RULED_OUT, self.method)
-            if role is Role.QUASI_SENSITIVE and not requirement.judged_on_items:
+            if role is Role.QUASI_SENSITIVE and not judged_on_items(requirement):
                 problems += self._unlinked(place, requirement.named or tuple(known))
         problems += self._claimed_twice()
         problems += self._unfit_secrets()
@@ -364,22 +365,22 @@ class Job(Part):
             for name, attacker in own.items()
             for problem in self._unfit_attacker(f"{place}: attackers.{name}", attacker)
         ]
-        if not requirement.limits_knowledge and not self.attackers.declared:
+        if not limits_knowledge(requirement) and not self.attackers.declared:
             return problems
         named = f"{place}: {requirement.name}"
-        if requirement.judged_on_items:
+        if judged_on_items(requirement):
             problems += unmet(named, Ability.ITEMS, self.method)
         else:
             demand = f"{named} for attackers who know some columns"
             problems += unmet(demand, Ability.ATTACKERS, self.method)
-        knowing = requirement.for_attackers(self.attackers.declared).attackers or {}
-        if requirement.needs_refined_counts and any(one.knows for one in knowing.values()):
+        knowing = for_attackers(requirement, self.attackers.declared).attackers or {}
+        if requirement.algebra.refined and any(one.knows for one in knowing.values()):
             problems.append(
                 f"{named} already assumes that other sensitive values are known. Remove 'knows' "
                 "from the attackers that it holds for, or give it attackers of its own."
             )
         problems += self._known_to_all(named, requirement, knowing)
-        if not requirement.judged_for_attackers:
+        if requirement.counting.sizes != "rows":
             problems.append(
                 f"{named} is not judged for attackers who know some columns. Remove it, or use "
                 "requirements such as k-anonymity, lkc-privacy, l-diversity or t-closeness."

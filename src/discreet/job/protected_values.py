@@ -14,6 +14,7 @@ from discreet.errors import InfeasibleError
 from discreet.job.model import Job
 from discreet.methods.base import Ability
 from discreet.releases.manifest import Manifest
+from discreet.requirements.judge import covered
 
 
 def _declared(job: Job) -> list[str]:
@@ -52,7 +53,7 @@ def protected_alike(job: Job, manifest: Manifest) -> list[str]:
         covering = dict.fromkeys(
             one.name
             for one in promised
-            if one.covers_all_values and set(own) & set(one.covered(roles))
+            if one.coverage.all_values and set(own) & set(covered(one, roles))
         )
         if covering:
             found.append(

@@ -23,6 +23,7 @@ from discreet.methods.base import Task
 from discreet.methods.shared.judged_persons import counts_on_persons, verdict_on_persons
 from discreet.releases.audit.figures import SizeBand, size_bands
 from discreet.requirements.attackers.judging import judge_key_sets
+from discreet.requirements.attackers.km_anonymity import judge_items
 from discreet.requirements.base import Requirement, Verdict
 from discreet.requirements.closeness import TCloseness
 from discreet.requirements.covered_values import of_sensitive_values
@@ -32,6 +33,15 @@ from discreet.requirements.diversity import (
     EntropyLDiversity,
     PDiversity,
     RecursiveClDiversity,
+)
+from discreet.requirements.judge import (
+    covered,
+    full_check,
+    judged_on_items,
+    key_sets,
+    limits_knowledge,
+    person_basis,
+    stated,
 )
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.multi_attribute import MultiAttributeLDiversity
@@ -145,7 +155,7 @@ class Check(Result):
 
     def sentence(self, one: CheckedRequirement) -> str:
         """Return what a requirement demands, in plain words."""
-        return one.requirement.stated(self.unit)
+        return stated(one.requirement, self.unit)
 
     def __str__(self) -> str:
         return "\n".join(import_module("discreet.report.pages.check_page").check_lines(self))
@@ -216,26 +226,26 @@ def _require_fit(task: Task, persons: Persons | None) -> None:
         f"{one.name} compares with a population, which this check lacks. Check by a job whose "
         "`population:` names its table."
         for one in task.requirements
-        if one.needs_population
+        if one.counting.population
         and (task.basis.population is None or isinstance(one, DeltaPresence))
     ]
     problems += [
         f"{one.name} sums up sampling weights, which this check lacks. Check by a job in which a "
         "column has the role 'weight'."
         for one in task.requirements
-        if one.needs_weights and task.table.sampling_weights is None
+        if one.counting.weights and task.table.sampling_weights is None
     ]
     problems += [
         f"{one.name} is not judged for attackers who know some columns. Leave it or them out."
         for one in task.requirements
-        if one.limits_knowledge and not one.judged_for_attackers
+        if limits_knowledge(one) and one.counting.sizes != "rows"
     ]
     if persons is not None:
         problems += [
             f"{one.name} cannot be judged on persons with several rows. Leave out the person to "
             "judge rows, or check another requirement."
             for one in task.requirements
-            if one.person_basis in (None, PersonBasis.TERMS)
+            if person_basis(one) in (None, PersonBasis.TERMS)
         ]
     if problems:
         raise JobError(problems, "check")
@@ -255,14 +265,14 @@ def _verdicts(task: Task, persons: Persons | None) -> list[Verdict | None]:
         people = task.basis.population.persons_fitting(task.table, {})
         counts = replace(counts, population=people)
     return [
-        None if one.limits_knowledge else one.full_check(counts, domains)
+        None if limits_knowledge(one) else full_check(one, counts, domains)
         for one in task.requirements
     ]
 
 
 def _checked_for_attackers(requirement: Requirement, task: Task) -> CheckedRequirement:
-    if requirement.judged_on_items:
-        found_items = requirement.judge_items(task.table)
+    if judged_on_items(requirement):
+        found_items = judge_items(requirement, task.table)
         return CheckedRequirement(
             requirement,
             found_items.holds,
@@ -273,7 +283,7 @@ def _checked_for_attackers(requirement: Requirement, task: Task) -> CheckedRequi
         )
     quasi = [column.name for column in task.table.quasi_identifiers]
     found = judge_key_sets(
-        requirement, requirement.key_sets(quasi), task.table, task.domains, by_length=True
+        requirement, key_sets(requirement, quasi), task.table, task.domains, by_length=True
     )
     sizes, verdict = found.failing_sizes, found.verdict
     return CheckedRequirement(
@@ -309,19 +319,19 @@ def _measured(task: Task, persons: Persons | None) -> Iterator[tuple[str, Mappin
     sensitive, domains, classes = task.table.sensitive, task.domains, task.table.classes
     counts = None if persons is not None else count_classes(classes, sensitive, refined=True)
     for model in MODELS if sensitive else MODELS[:1]:
-        if persons is not None and model.person_basis is None:
+        if persons is not None and person_basis(model) is None:
             continue
-        if model.needs_refined_counts and len(sensitive) < 2:
+        if model.algebra.refined and len(sensitive) < 2:
             continue
         figures: dict[str, float] = {}
         for one in _of_sensitive_values(model, task, of_persons=persons is not None):
             if persons is not None:
                 counts = counts_on_persons(one, classes, persons, sensitive)
             assert counts is not None
-            worst = np.max if one.figure[1] else np.min
+            worst = np.max if one.algebra.smaller_is_better else np.min
             for name in one.attributes(counts):
                 figure = float(worst(one.figures(counts, domains, name)))
-                if not one.spared_values or figure < _UNREACHED:
+                if not one.coverage.spared or figure < _UNREACHED:
                     figures[name] = figure
         yield model.name, figures
 
@@ -355,8 +365,8 @@ def _remarks(task: Task, persons: Persons | None) -> Iterator[str]:
             yield Statement("check.masked", column=column.name, cells=cells)
     yield from spelling_warnings(task.table)
     roles = {column.name: column.role for column in task.table}
-    covered = {name for one in task.requirements for name in one.covered(roles)}
-    left = [column.name for column in task.table.sensitive if column.name not in covered]
+    protected = {name for r in task.requirements for name in covered(r, roles)}
+    left = [column.name for column in task.table.sensitive if column.name not in protected]
     if task.requirements and left:
         yield Statement("check.uncovered", names=left)
 

@@ -131,7 +131,7 @@ class Task:
 
     def count(self, classes: Classes) -> ClassCounts:
         """The counts that the task's requirements need."""
-        refined = any(requirement.needs_refined_counts for requirement in self.requirements)
+        refined = any(requirement.algebra.refined for requirement in self.requirements)
         linked = [self.table[name] for name in self.knowledge]
         counts = count_classes(
             classes, self.table.sensitive, refined=refined, quasi_sensitive=linked

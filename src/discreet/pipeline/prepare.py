@@ -40,6 +40,7 @@ from discreet.requirements.base import AttributeRequirement, Requirement
 from discreet.requirements.basis import Basis
 from discreet.requirements.covered_values import of_sensitive_values
 from discreet.requirements.delta_presence import DeltaPresence
+from discreet.requirements.judge import for_attackers, person_basis
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Keeping, PersonBasis
@@ -91,7 +92,7 @@ def prepare_task(
     if not lacking and job.population is not None:
         population = Population(*prepare_population(job, job.folder / job.population))
         task = replace(task, basis=replace(task.basis, population=population))
-        asked = any(requirement.needs_population for requirement in task.requirements)
+        asked = any(requirement.counting.population for requirement in task.requirements)
         if asked and Ability.POPULATION_CELLS in job.method.abilities:
             hierarchies = {**task.hierarchies, **population.hierarchies}
             table = population.recoded(task.table)
@@ -159,9 +160,7 @@ def _form(
     knowledge = knowledge_of_job(job)
     bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
     requirements: list[Requirement] = [
-        requirement.with_bits(bits)
-        .with_numbered_levels(hierarchies)
-        .with_sizes_by("weights" if job.population is None else "table")
+        requirement.for_table(hierarchies, bits, "weights" if job.population is None else "table")
         for requirement in requirements_for_attackers(job, job.requirements, bits)
     ]
     problems += _unproved_secrets(job, table)
@@ -227,7 +226,7 @@ def requirements_for_attackers(
     quasi = job.with_role(Role.QUASI_IDENTIFIER)
     resolved: list[Requirement] = []
     for requirement in requirements:
-        requirement = requirement.for_attackers(job.attackers.declared)
+        requirement = for_attackers(requirement, job.attackers.declared)
         if requirement.attackers is not None:
             known = requirement.attackers.items()
             named = {name: columns.resolved(quasi, bits) for name, columns in known}
@@ -270,7 +269,7 @@ def _unfit_for_persons(job: Job, task: Task) -> list[str]:
         for name in unfit_for_persons(task.requirements)
     ]
     for requirement in task.requirements:
-        if requirement.person_basis is PersonBasis.TERMS:
+        if person_basis(requirement) is PersonBasis.TERMS:
             demand = f"requirements: {requirement.name} on persons with several rows"
             problems += unmet(demand, Ability.TERMS, job.method)
     unfit = job.method.unfit_for_persons(task.basis.keeping)
@@ -289,19 +288,19 @@ def _unfit_for_population(job: Job, task: Task) -> list[str]:
             "of the table. State how many persons the rows were sampled from."
         )
     for requirement in task.requirements:
-        if not (requirement.needs_population or requirement.needs_weights):
+        if not (requirement.counting.population or requirement.counting.weights):
             continue
-        if requirement.needs_population and job.population is None:
+        if requirement.counting.population and job.population is None:
             problems.append(
                 "population: is missing. Name a table with the quasi-identifiers of everybody who "
                 f"might be in the source, for {requirement.name}."
             )
-        elif requirement.needs_weights and weights is None:
+        elif requirement.counting.weights and weights is None:
             problems.append(
                 f"requirements: {requirement.name} needs population sizes. Name a table under "
                 "`population:`, or give the column of sampling weights the role 'weight'."
             )
-        elif requirement.needs_weights and weights is not None and not (weights > 1).any():
+        elif requirement.counting.weights and weights is not None and not (weights > 1).any():
             problems.append(
                 f"requirements: {requirement.name}: the weights do not exceed 1, so that rows "
                 "represent no more persons than themselves. Multiply normalized weights by the "
@@ -310,13 +309,15 @@ def _unfit_for_population(job: Job, task: Task) -> list[str]:
         ability = Ability.PRESENCE if isinstance(requirement, DeltaPresence) else Ability.POPULATION
         if unable := unmet(f"requirements: {requirement.name}", ability, job.method):
             problems += unable
-        elif requirement.needs_weights and job.method.shrinks_cells:
+        elif requirement.counting.weights and job.method.shrinks_cells:
             problems.append(
                 f"method: cells of {job.method.name} are as narrow as the rows of a class, and "
                 f"cover fewer persons than the weights of {requirement.name} say. Use 'cells: "
                 "blind' or 'cells: grid', full-domain, or a population table."
             )
-        elif not requirement.bears_suppression and job.method.most_suppressed(task.table.rows):
+        elif not requirement.algebra.bears_suppression and job.method.most_suppressed(
+            task.table.rows
+        ):
             problems.append(
                 f"method: {requirement.name} is not judged where rows are suppressed. Use "
                 "'suppression: 0'."

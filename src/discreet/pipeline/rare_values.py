@@ -50,6 +50,7 @@ from discreet.hierarchies.hierarchy import Hierarchy, Level
 from discreet.job.model import Job
 from discreet.job.parts import Attribute
 from discreet.pipeline.read import SourceRows
+from discreet.requirements.judge import covered
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels.lists import distinct_values
@@ -104,7 +105,7 @@ class Cover(NamedTuple):
 def least_persons(job: Job, name: str) -> int:
     """Return the l of an attribute: the largest that the job asks for, else 2."""
     roles = {column: attribute.role for column, attribute in job.attributes.items()}
-    covering = [one for one in job.requirements if name in one.covered(roles)]
+    covering = [one for one in job.requirements if name in covered(one, roles)]
     parts = [*covering, *(getattr(one, "inner", None) for one in covering), job.method]
     asked = [getattr(part, key, None) for part in parts for key in ("l", "m")]
     numbers = [one.get(name) if isinstance(one, Mapping) else one for one in asked]

@@ -70,8 +70,8 @@ def with_series(
     """Return the audit of a new release with its guarantees about the series decided."""
     problems = series_problems(ledger, draft, reading, correlation)
     asked = [promise.to_requirement() for promise in audit.promises]
-    spared = [one for one in asked if one.spared_values]
-    harmless = {name: one.spared_values for one in spared for name in one.named}
+    spared = [one for one in asked if one.coverage.spared]
+    harmless = {name: one.coverage.spared for one in spared for name in one.coverage.names}
     warnings = series_warnings(ledger, draft, harmless)
     k = max((one.k for one in asked if isinstance(one, SeriesBcfAnonymity)), default=None)
     if k is not None and draft.entry.parameters.get(BCF_ANONYMITY) != k:

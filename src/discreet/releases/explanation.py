@@ -15,6 +15,7 @@ from discreet.releases.registry import kind_of
 from discreet.releases.singling_out import singling_sentences
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.requirements.diversity import DistinctLDiversity, Diversity, MDiversity, PDiversity
+from discreet.requirements.judge import judged_on_items, limits_knowledge, stated
 from discreet.statements import Statement, stating
 from discreet.table.persons import CollapseRule, Keeping, Scope
 from discreet.table.published import PERSON
@@ -318,7 +319,7 @@ def _promises(manifest: Manifest) -> list[str]:
 
 def promise_sentence(promise: Promise, unit: Unit) -> str:
     """Return one guarantee, whether it holds, and what was achieved."""
-    said = promise.to_requirement().stated(unit)
+    said = stated(promise.to_requirement(), unit)
     if promise.unproved is not None:
         return stating("promise.not-checked", said, reason=promise.unproved)
     line = stating("promise.holds" if promise.holds else "promise.does-not-hold", said)
@@ -330,7 +331,7 @@ def promise_sentence(promise: Promise, unit: Unit) -> str:
 
 def guarantee_line(promise: Promise, unit: Unit) -> str:
     """Return one guarantee for a screen: what it means, then its name and what was achieved."""
-    said = promise.to_requirement().stated(unit)
+    said = stated(promise.to_requirement(), unit)
     if promise.unproved is not None:
         return stating("promise.not-checked", said, reason=promise.unproved)
     achieved = _figures(promise.achieved)
@@ -385,7 +386,7 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
         Statement("weakness.secret", finest=secret[0], others=secret[1:])
         for secret in manifest.secrets or ()
     ]
-    if any(r.limits_knowledge for r in requirements):
+    if any(limits_knowledge(r) for r in requirements):
         weaknesses.append(Statement("weakness.knowledge"))
     weaknesses += kind_of(manifest.kind).weaknesses(manifest)
     if _naive(requirements):
@@ -431,7 +432,7 @@ def _naive(requirements: list[Requirement]) -> bool:
 
 def _hides_by_harmless_values(requirements: list[Requirement]) -> bool:
     """Return whether a guarantee fails an attacker who rules out values that may be disclosed."""
-    spared = [r for r in requirements if r.spared_values and not isinstance(r, MDiversity)]
+    spared = [r for r in requirements if r.coverage.spared and not isinstance(r, MDiversity)]
     return any(not (isinstance(r, Diversity) and r.counts_sensitive_rows) for r in spared)
 
 
@@ -439,4 +440,4 @@ def _reads_sensitive(manifest: Manifest, requirements: list[Requirement]) -> boo
     """Return whether the method chose groups by sensitive values and quasi-identifiers together."""
     if manifest.method.blind_to_quasi_identifiers and not manifest.keeps_rows:
         return False
-    return any(not isinstance(r, SizeRequirement) and not r.judged_on_items for r in requirements)
+    return any(not isinstance(r, SizeRequirement) and not judged_on_items(r) for r in requirements)

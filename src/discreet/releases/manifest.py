@@ -17,6 +17,7 @@ from discreet.io.knowledge import KnowledgeColumns
 from discreet.methods.registry import AnyMethodEntry
 from discreet.regular_files import open_regular, path_of, read_whole
 from discreet.requirements.base import Requirement, Verdict
+from discreet.requirements.judge import covered
 from discreet.requirements.registry import REQUIREMENTS
 from discreet.statements import Statement
 from discreet.table.bitmaps import Bitmap
@@ -365,8 +366,8 @@ class Manifest(_Part):
         found: dict[str, set[str | None]] = {}
         for promise in self.promises:
             requirement = promise.to_requirement()
-            for name in requirement.covered(roles) if requirement.spared_values else ():
-                found.setdefault(name, set()).update(requirement.spared_values)
+            for name in covered(requirement, roles) if requirement.coverage.spared else ():
+                found.setdefault(name, set()).update(requirement.coverage.spared)
         return found
 
     @property

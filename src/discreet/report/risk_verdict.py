@@ -21,6 +21,7 @@ from discreet.releases.explanation import uncovered
 from discreet.releases.manifest import Known, Manifest, SinglingOut
 from discreet.releases.singling_out import singling_reason, singling_sentences, units_of
 from discreet.report.pieces import Card, Tone
+from discreet.requirements.judge import limits_knowledge
 from discreet.statements import Statement
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def _choice(manifest: Manifest, attackers: JobAttackers, ledger: bool) -> Choice
     choice = attackers.chosen(ledger=ledger)
     asked = [promise.to_requirement() for promise in manifest.promises]
     named = attackers.names or attackers.preset is not None or choice.declared
-    if named or not asked or not all(requirement.limits_knowledge for requirement in asked):
+    if named or not asked or not all(limits_knowledge(requirement) for requirement in asked):
         return choice
     declared = [name for one in asked for name in (one.attackers or [one.name])]
     return replace(choice, names=(), declared=tuple(dict.fromkeys(declared)))

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from inspect import signature
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +20,11 @@ from pydantic import Field
 from discreet.by_name import Named
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.table import Links
-from discreet.requirements.attackers.attacker import Attacker, KeySets
-from discreet.statements import Statement, stating
-from discreet.table.coded_table import CodedTable, Column
+from discreet.requirements.attackers.attacker import Attacker
+from discreet.requirements.basis import Counting, PopulationSource
+from discreet.statements import Statement
+from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, ValueCounts
-from discreet.table.persons import PersonBasis
 from discreet.table.roles import Distance, Role, Unit
 from discreet.typing import Floats
 
@@ -63,7 +62,6 @@ class Domain:
 
 
 Domains = Mapping[str, Domain]
-PopulationSource = Literal["table", "weights"]  # of the population sizes of classes
 PublishedValues = Mapping[str, Collection[str | None]]  # by sensitive attribute
 
 
@@ -100,6 +98,49 @@ class Verdict:
         return np.flatnonzero(~self.passes)
 
 
+@dataclass(frozen=True)
+class Algebra:
+    """How a figure behaves where classes are merged, suppressed or compared."""
+
+    figure: str = ""  # the key of ``achieved``: "k", "l", "c", "t"
+    smaller_is_better: bool = False
+    # Whether a passing class still passes after any class, passing or not, is merged into it.
+    absorbing: bool = False
+    # Whether classes are compared with all counted classes together, not judged on their own.
+    against_table: bool = False
+    refined: bool = False  # judged also where the other sensitive attributes are known
+    bears_suppression: bool = True  # suppressing other classes leaves a class's figure as it is
+    additive: bool = False  # a mean over all rows is bounded, to which classes add
+
+
+@dataclass(frozen=True)
+class ClassNeeds:
+    """What a class must have to pass, whatever its rows hold; 1 says that nothing is known."""
+
+    rows: int = 1
+    values: int = 1  # of each attribute that the requirement covers
+
+
+@dataclass(frozen=True)
+class GuaranteeScope:
+    """Which attributes and values a requirement covers."""
+
+    names: tuple[str, ...] = ()  # the attributes that it names; none where it covers all, or sizes
+    spared: tuple[str | None, ...] = ()  # the values of its attributes that may be disclosed
+    all_values: bool = True  # every value of its attributes, also those that are not sensitive
+    # Whether it is stricter, so always safe, where all values count as sensitive.
+    stricter_on_all_values: bool = True
+    of_persons: bool = True  # whether counts of persons tell who has a covered value
+
+
+@dataclass(frozen=True)
+class KnownParts:
+    """What the parameters of a requirement say of attackers: the most that each knows."""
+
+    columns: int | None = None  # quasi-identifiers
+    items: int | None = None  # of a set: it is judged on the items of sets, not on classes
+
+
 class Requirement(Named):
     """One promise about every class of a release.
 
@@ -109,16 +150,16 @@ class Requirement(Named):
     class moves the distribution that all others are compared with.
     """
 
-    figure_name: ClassVar[str]  # the key of ``achieved``: "k", "l", "c", "t"
-    smaller_is_better: ClassVar[bool] = False
-    # Whether a passing class still passes after any class, passing or not, is merged into it.
-    absorbing: ClassVar[bool] = False
-    # Whether classes are compared with all counted classes together, not judged on their own.
-    against_table: ClassVar[bool] = False
-    # Whether it is judged on the items of sets, not on classes.
-    judged_on_items: ClassVar[bool] = False
-    # What is counted where persons have several rows; None where it cannot be judged on persons.
-    counted_on_persons: ClassVar[PersonBasis | None] = None
+    # Each is a property where it depends on the parameters.
+    algebra: ClassVar[Algebra] = Algebra()
+    counting: ClassVar[Counting] = Counting()
+    needs: ClassVar[ClassNeeds] = ClassNeeds()
+    coverage: ClassVar[GuaranteeScope] = GuaranteeScope()
+    known_parts: ClassVar[KnownParts | None] = None
+    # Parameters that are values of sensitive attributes, which no message repeats.
+    value_fields: ClassVar[tuple[str, ...]] = (
+        "non_sensitive", "disclosable", "not_ruled_out", "value",
+    )  # fmt: skip
 
     attackers: dict[str, Attacker] | None = Field(
         default=None,
@@ -126,114 +167,6 @@ class Requirement(Named):
         description="The attackers that it holds for, as `attackers:` of the job; by default those "
         "of the job, or one who knows all quasi-identifiers.",
     )
-
-    @property
-    def limits_knowledge(self) -> bool:
-        """Whether it holds only for attackers who know some of the quasi-identifiers."""
-        return self.attackers is not None
-
-    def key_sets(self, quasi: Sequence[str]) -> tuple[KeySets, ...]:
-        """The columns that its attackers may know; none where one knows all quasi-identifiers."""
-        found = (attacker.key_sets(quasi) for attacker in (self.attackers or {}).values())
-        return tuple(dict.fromkeys(found))
-
-    @property
-    def judged_for_attackers(self) -> bool:
-        """Whether it can be judged on groups of rows with the same cells in some columns."""
-        return not (self.needs_population or self.needs_weights)
-
-    def for_attackers(self, attackers: Mapping[str, Attacker]) -> Self:
-        """The same for the attackers of a job, unless it has its own."""
-        if self.limits_knowledge or not attackers:
-            return self
-        return self.model_copy(update={"attackers": dict(attackers)})
-
-    def stated(self, unit: Unit = Unit.PERSON) -> str:
-        """The promise about people or rows, with the attackers that it holds for."""
-        if "unit" in signature(self.sentence).parameters:
-            sentence = self.sentence(unit)
-        else:  # of a plugin that knows people alone
-            sentence = self.sentence()
-            sentence = sentence if unit is Unit.PERSON else stating("guarantee.rows", sentence)
-        if not self.attackers:
-            return sentence
-        known = [attacker.statement(name) for name, attacker in self.attackers.items()]
-        return stating("guarantee.attackers", sentence, attackers=known)
-
-    def shown_parameters(self) -> dict[str, Any]:
-        """The parameters without values of sensitive attributes, which no message repeats."""
-        shown = self.parameters()
-        shown.pop("attackers", None)
-        return _without_values(shown)
-
-    @property
-    def person_basis(self) -> PersonBasis | None:
-        """What is counted where persons have several rows; None where it cannot be judged."""
-        return None if self.limits_knowledge else self.counted_on_persons
-
-    @property
-    def needs_population(self) -> bool:
-        """Whether it compares classes with the persons of a population whom their cells cover."""
-        return False
-
-    @property
-    def needs_weights(self) -> bool:
-        """Whether it sums up the sampling weights of each class."""
-        return False
-
-    @property
-    def average_bound(self) -> float | None:
-        """The bound on a mean over all rows, to which classes add; None where each is judged."""
-        return None
-
-    def expected(self, counts: ClassCounts) -> Floats:
-        """(classes,) What each class adds to a mean over all rows, times their number."""
-        return np.zeros(counts.classes)
-
-    @property
-    def bears_suppression(self) -> bool:
-        """Whether suppressing other classes leaves the figure of a class as it is."""
-        return True
-
-    @property
-    def needs_refined_counts(self) -> bool:
-        """Whether it is judged also where the other sensitive attributes are known."""
-        return False
-
-    @property
-    def spared_values(self) -> tuple[str | None, ...]:
-        """The values of its attributes that may be disclosed."""
-        return ()
-
-    @property
-    def covers_all_values(self) -> bool:
-        """Whether it covers every value of its attributes, also those that are not sensitive."""
-        return not self.spared_values
-
-    @property
-    def stricter_on_all_values(self) -> bool:
-        """Whether it is stricter, so always safe, where all values count as sensitive."""
-        return True
-
-    @property
-    def figure(self) -> tuple[str, bool]:
-        """The name of its figure, and whether a smaller one is better."""
-        return self.figure_name, self.smaller_is_better
-
-    @property
-    def least_rows(self) -> int:
-        """A class with fewer rows fails, whatever they hold; 1 says that nothing is known."""
-        return 1
-
-    @property
-    def least_values(self) -> int:
-        """A class with fewer values of an attribute that it covers fails; 1 as above."""
-        return 1
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """The attributes that it names; none where it covers all, or sizes."""
-        return ()
 
     @abstractmethod
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
@@ -247,23 +180,12 @@ class Requirement(Named):
         """The sensitive attributes that it covers; none for a requirement on sizes."""
 
     @abstractmethod
-    def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
-        """Return the sensitive and quasi-sensitive attributes that the guarantee protects.
-
-        ``roles`` are those of the published attributes.
-        """
-
-    @abstractmethod
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         """The figure of every class for one attribute (``""`` for a requirement on sizes)."""
 
     @abstractmethod
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
-        """Which figures are within the bound, as far as a float can tell; ``judge`` decides."""
-
     def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
         """Which classes pass for one attribute; exact where the figure is a ratio of counts."""
-        return self.accepts(self.figures(counts, domains, attribute))
 
     def further(
         self,
@@ -288,7 +210,7 @@ class Requirement(Named):
             return Verdict(False, {}, {}, passes)
         if not counts.classes:
             return Verdict(True, {}, {}, passes)
-        name, smaller_is_better = self.figure
+        name, smaller_is_better = self.algebra.figure, self.algebra.smaller_is_better
         worse = max if smaller_is_better else min
         worst: dict[str, float] = {}
         achieved: dict[str, float] = {}
@@ -301,56 +223,21 @@ class Requirement(Named):
         by_attribute = {attribute: figure for attribute, figure in worst.items() if attribute}
         return Verdict(bool(passes.all()), achieved, by_attribute, passes)
 
-    def vacuous_for(self, counts: ClassCounts, domains: Domains) -> tuple[str, ...]:
-        """The attributes of which it excludes nothing; ``""`` for sizes.
-
-        Passing classes stay passing when they are merged, so every partition of the table passes
-        if classes of single rows do: no release can fail, and no person is protected.
-        """
-        return tuple(
-            attribute
-            for attribute in self.attributes(counts)
-            if counts.classes
-            and all(
-                self.judge(single, domains, attribute).all()
-                for single in counts.single_rows(attribute)
-            )
-        )
-
-    def full_check(self, counts: ClassCounts, domains: Domains) -> Verdict:
-        """Judge a table, and whether the requirement excludes anything there."""
-        verdict = self.check(counts, domains)
-        return replace(verdict, vacuous_for=self.vacuous_for(counts, domains))
-
-    def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Floats:
-        """At least how many rows of each class have to go before the rest of it can pass.
-
-        It holds whatever is left out of the table elsewhere, up to the ``share`` of all rows. A
-        merged class needs no more than its parts together, so the sum over a table's classes
-        never rises with generalization. 0 says that nothing is known.
-        """
-        if self.absorbing:  # no part of a failing class passes
-            return np.where(self.passes(counts, domains), 0.0, counts.size)
-        return np.zeros(counts.classes)
-
-    def judge_items(self, table: CodedTable) -> Verdict:
-        """Judge the sets of a table; only where ``judged_on_items``."""
-        raise NotImplementedError
-
     def problems(self, domains: Domains) -> list[str]:
         """What is wrong with it for a table with these sensitive attributes, in sentences."""
         return []
 
-    def with_bits(self, bits: Mapping[str, Sequence[str]]) -> Self:
-        """The same requirement where some attributes were replaced by several others."""
-        return self
+    def for_table(
+        self,
+        hierarchies: Mapping[str, Hierarchy],
+        bits: Mapping[str, Sequence[str]] | None = None,
+        sizes: PopulationSource | None = None,
+    ) -> Self:
+        """The same requirement in the terms of a table.
 
-    def with_sizes_by(self, source: PopulationSource) -> Self:
-        """The same requirement with population sizes from a source, unless it names its own."""
-        return self
-
-    def with_numbered_levels(self, hierarchies: Mapping[str, Hierarchy]) -> Self:
-        """The same requirement with numbers in the place of names of levels."""
+        Numbers stand for names of levels, ``bits`` for the attributes that they replaced, and
+        population sizes come from a source, unless the requirement names its own.
+        """
         return self
 
     def sparing(
@@ -375,16 +262,19 @@ class Requirement(Named):
 class SizeRequirement(Requirement):
     """A requirement on the sizes of classes alone."""
 
-    @property
-    def covers_all_values(self) -> bool:
-        return False
+    coverage: ClassVar[GuaranteeScope] = GuaranteeScope(
+        all_values=False
+    )  # a class may share one value
+
+    @abstractmethod
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+        """Which figures are within the bound, as far as a float can tell; ``judge`` decides."""
+
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+        return self.accepts(self.figures(counts, domains, attribute))
 
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
         return ("",)
-
-    def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
-        """Return none: a large class may still share one sensitive value."""
-        return ()
 
 
 class AttributeRequirement(Requirement):
@@ -396,6 +286,20 @@ class AttributeRequirement(Requirement):
     attribute: str | tuple[str, ...] | None = Field(
         default=None, description="The sensitive attribute or attributes; by default all."
     )
+
+    @property
+    def coverage(self) -> GuaranteeScope:  # type: ignore[override]
+        spared = self.spared_values
+        return GuaranteeScope(self.named, spared, all_values=not spared)
+
+    @property
+    def spared_values(self) -> tuple[str | None, ...]:
+        """The values of its attributes that may be disclosed."""
+        return ()
+
+    @abstractmethod
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+        """Which figures are within the bound, as far as a float can tell; ``judge`` decides."""
 
     @abstractmethod
     def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
@@ -430,10 +334,6 @@ class AttributeRequirement(Requirement):
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
         return tuple(self.counted(counts)) if self.attribute is None else self.named
 
-    def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
-        own = tuple(name for name, role in roles.items() if role is self.role)
-        return own if self.attribute is None else tuple(n for n in own if n in self.named)
-
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         return self.measure(self.counted(counts)[attribute], counts.size, domains[attribute])
 
@@ -444,24 +344,19 @@ class AttributeRequirement(Requirement):
         domain: Domain,
         share: float,
     ) -> Floats:
-        """``least_removed`` for one attribute that is not absorbing."""
+        """``least_removed`` for one attribute, where the requirement is not absorbing."""
         return np.zeros(len(size))
-
-    def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Floats:
-        if self.absorbing:
-            return super().least_removed(counts, domains, share)
-        least = np.zeros(counts.classes)
-        for attribute in self.attributes(counts):
-            values = self.counted(counts)[attribute]
-            excess = self.excess(values, counts.size, domains[attribute], share)
-            np.maximum(least, excess, out=least)
-        return least
 
     def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
         return self.admits(self.counted(counts)[attribute], counts.size, domains[attribute])
 
-    def with_bits(self, bits: Mapping[str, Sequence[str]]) -> Self:
-        if not set(self.named) & set(bits):
+    def for_table(
+        self,
+        hierarchies: Mapping[str, Hierarchy],
+        bits: Mapping[str, Sequence[str]] | None = None,
+        sizes: PopulationSource | None = None,
+    ) -> Self:
+        if not bits or not set(self.named) & set(bits):
             return self
         named = [bit for name in self.named for bit in bits.get(name, (name,))]
         return self.model_copy(update={"attribute": tuple(dict.fromkeys(named))})
@@ -538,23 +433,12 @@ def group_of_each(unit: Unit) -> Statement:
     return Statement(f"group.{unit.plural}")
 
 
-VALUES_NAMED = ("non_sensitive", "disclosable", "not_ruled_out", "value")
-
-
-def _without_values(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: _without_values(given) if isinstance(given, dict) else given
-        for name, given in parameters.items()
-        if name not in VALUES_NAMED
-    }
-
-
 def requirements_within(
     requirements: Iterable[Requirement], left: Collection[str], gone: Collection[str]
 ) -> list[Requirement]:
     """Return what requirements say once some attributes are gone; those on them alone go too."""
-    kept = (r.within(left) if set(r.named) & set(gone) else r for r in requirements)
-    return [requirement for requirement in kept if requirement is not None]
+    narrowed = (r.within(left) if set(r.coverage.names) & set(gone) else r for r in requirements)
+    return [requirement for requirement in narrowed if requirement is not None]
 
 
 def codes_of(domain: Domain, wanted: Iterable[str | None]) -> NDArray[np.int64]:

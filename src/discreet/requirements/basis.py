@@ -1,18 +1,41 @@
-"""Whom the rows of a table are about: what the groups of a release count."""
+"""What a group counts: rows, persons, sampling weights, members of a population."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.table.persons import Keeping, OneRowEach, Persons
+from discreet.table.persons import Keeping, OneRowEach, PersonBasis, Persons
 from discreet.table.roles import Unit
 
 if TYPE_CHECKING:
     from discreet.knowledge.population import Population
+
+
+PopulationSource = Literal["table", "weights"]  # of the population sizes of classes
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What the figure of a requirement counts."""
+
+    # where persons have several rows; None where it cannot be judged on persons
+    persons: PersonBasis | None = None
+    # the population sizes of classes come from a table or from weights, or it is not yet known
+    sizes: PopulationSource | Literal["rows", "unstated"] = "rows"
+
+    @property
+    def population(self) -> bool:
+        """Whether classes are compared with the persons of a population whom their cells cover."""
+        return self.sizes == "table"
+
+    @property
+    def weights(self) -> bool:
+        """Whether the sampling weights of each class are summed up."""
+        return self.sizes == "weights"
 
 
 @dataclass(frozen=True, eq=False)

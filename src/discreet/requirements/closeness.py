@@ -33,11 +33,13 @@ from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.requirements.base import (
     TOLERANCE,
+    Algebra,
     AttributeRequirement,
     Domain,
     Domains,
     group_of_each,
 )
+from discreet.requirements.basis import Counting
 from discreet.requirements.covered_values import SparingRequirement
 from discreet.requirements.exact_ratios import by_class
 from discreet.statements import Statement
@@ -58,10 +60,8 @@ class TCloseness(SparingRequirement):
     """
 
     name: ClassVar[str] = "t-closeness"
-    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MASS
-    figure_name: ClassVar[str] = "t"
-    smaller_is_better: ClassVar[bool] = True
-    against_table: ClassVar[bool] = True
+    counting: ClassVar[Counting] = Counting(PersonBasis.MASS)
+    algebra: ClassVar[Algebra] = Algebra("t", smaller_is_better=True, against_table=True)
 
     t: float = Field(ge=0, le=1, description="The greatest distance of a class from the table.")
 

@@ -56,7 +56,9 @@ from discreet.requirements.base import (
     Requirement,
     codes_of,
 )
+from discreet.requirements.basis import PopulationSource
 from discreet.requirements.exact_ratios import by_class
+from discreet.requirements.judge import person_basis
 from discreet.statements import stating
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import ValueCounts
@@ -114,13 +116,18 @@ class SparingRequirement(AttributeRequirement):
         shown = self.occurring(self.non_sensitive, values)
         return self.model_copy(update={"non_sensitive": shown})
 
+    @property
+    def _exempts(self) -> bool:
+        """Whether its sentence exempts values: not where attackers rule them out."""
+        return bool(self.non_sensitive) and self.coverage.stricter_on_all_values
+
     def sparing_form(self, id: str) -> str:
         """The id of a statement about values, or of the same about sensitive values alone."""
-        return f"{id}.sensitive" if self.non_sensitive else id
+        return f"{id}.sensitive" if self._exempts else id
 
     def with_exempt(self, sentence: str) -> str:
         """The sentence, with the values that it does not cover."""
-        return stating("guarantee.exempt", sentence) if self.non_sensitive else sentence
+        return stating("guarantee.exempt", sentence) if self._exempts else sentence
 
 
 def of_sensitive_values(
@@ -148,8 +155,8 @@ def of_sensitive_values(
     found: list[Requirement] = []
     for requirement in requirements:
         split = requirement.sparing(spared, names)
-        judged = not of_persons or all(one.person_basis is not None for one in split)
-        judged |= not requirement.stricter_on_all_values
+        judged = not of_persons or all(person_basis(part) is not None for part in split)
+        judged |= not requirement.coverage.stricter_on_all_values
         found += split if judged else [requirement]
     return found
 
@@ -212,16 +219,24 @@ class LevelledRequirement(SparingRequirement):
         np.maximum.at(greatest, kinds.class_of_entry, kinds.count)
         return greatest
 
-    def with_numbered_levels(self, hierarchies: Mapping[str, Hierarchy]) -> Self:
+    def for_table(
+        self,
+        hierarchies: Mapping[str, Hierarchy],
+        bits: Mapping[str, Sequence[str]] | None = None,
+        sizes: PopulationSource | None = None,
+    ) -> Self:
+        with_bits = super().for_table(hierarchies, bits, sizes)
         if not isinstance(self.level, str):
-            return self
-        covered = self.named or tuple(hierarchies)
+            return with_bits
+        covered = with_bits.named or tuple(hierarchies)
         numbers = {
             hierarchies[name].level_names.index(self.level) + 1
             for name in covered
             if name in hierarchies and self.level in hierarchies[name].level_names
         }
-        return self.model_copy(update={"level": numbers.pop()}) if len(numbers) == 1 else self
+        if len(numbers) != 1:
+            return with_bits
+        return with_bits.model_copy(update={"level": numbers.pop()})
 
     def problems(self, domains: Domains) -> list[str]:
         found = super().problems(domains)

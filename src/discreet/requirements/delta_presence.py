@@ -13,7 +13,8 @@ from typing import ClassVar, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from discreet.requirements.base import Domains, SizeRequirement
+from discreet.requirements.base import Algebra, Domains, SizeRequirement
+from discreet.requirements.basis import Counting
 from discreet.requirements.exact_ratios import exact, scaled
 from discreet.statements import Statement
 from discreet.table.counts import ClassCounts
@@ -28,23 +29,19 @@ class DeltaPresence(SizeRequirement):
     both and of cells without rows: a share over such a union lies between the shares of its parts.
     Not absorbing. The figure is the greatest share; where a lower bound is asked for, ``achieved``
     has the least one beside it. Where no population was counted, every share is 1, and nothing
-    passes unless the upper bound is 1.
+    passes unless the bounds exclude nothing.
     """
 
     name: ClassVar[str] = "delta-presence"
-    figure_name: ClassVar[str] = "upper"
-    smaller_is_better: ClassVar[bool] = True
+    algebra: ClassVar[Algebra] = Algebra(
+        "upper",
+        smaller_is_better=True,
+        bears_suppression=False,  # a suppressed row is a person whom no class shows
+    )
+    counting: ClassVar[Counting] = Counting(sizes="table")
 
     lower: float = Field(default=0, ge=0, le=1, description="The least belief in presence.")
     upper: float = Field(ge=0, le=1, description="The greatest belief in presence.")
-
-    @property
-    def needs_population(self) -> bool:
-        return True
-
-    @property
-    def bears_suppression(self) -> bool:
-        return False  # a suppressed row is a person of the table whom no class shows
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -62,6 +59,8 @@ class DeltaPresence(SizeRequirement):
 
     def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> Bools:
         """Compare exactly; every class fails where somebody outside all must look present."""
+        if counts.population is None:
+            return np.full(counts.classes, self.upper == 1 and self.lower == 0)
         covered, outside = _covered(counts)
         part, whole = scaled(counts.members, covered, exact(self.upper))
         least, share = scaled(counts.members, covered, exact(self.lower))
@@ -72,9 +71,6 @@ class DeltaPresence(SizeRequirement):
             return {}
         figures = self.figures(counts, domains, attribute)
         return {"lower": 0.0 if _covered(counts)[1] else float(figures.min())}
-
-    def vacuous_for(self, counts: ClassCounts, domains: Domains) -> tuple[str, ...]:
-        return ("",) if self.upper == 1 and self.lower == 0 else ()
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         if self.lower:

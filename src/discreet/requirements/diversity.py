@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -33,14 +34,18 @@ from pydantic import Field, field_validator
 
 from discreet.requirements.base import (
     TOLERANCE,
+    Algebra,
     AttributeRequirement,
+    ClassNeeds,
     Domain,
     Domains,
+    GuaranteeScope,
     PublishedValues,
     Requirement,
     codes_of,
     group_of_each,
 )
+from discreet.requirements.basis import Counting
 from discreet.requirements.covered_values import (
     LevelledRequirement,
     SparingRequirement,
@@ -87,18 +92,23 @@ class Diversity(AttributeRequirement):
         return "non_sensitive"
 
     @property
-    def stricter_on_all_values(self) -> bool:
-        return self.ruled_out is None
-
-    @property
-    def person_basis(self) -> PersonBasis | None:
+    def coverage(self) -> GuaranteeScope:  # type: ignore[override]
         # A person may have sensitive and other values, so the counts do not say how many persons
         # have a sensitive one.
-        return None if self.counts_sensitive_rows else super().person_basis
+        return replace(
+            super().coverage,
+            stricter_on_all_values=self.ruled_out is None,
+            of_persons=not self.counts_sensitive_rows,
+        )
 
     @property
-    def least_rows(self) -> int:
-        return self.least_values
+    def needs(self) -> ClassNeeds:  # type: ignore[override]
+        return ClassNeeds(self.least_values, self.least_values)
+
+    @property
+    def least_values(self) -> int:
+        """A class with fewer values of an attribute fails; 1 says that nothing is known."""
+        return 1
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         if not self.counts_sensitive_rows:
@@ -115,11 +125,6 @@ class Diversity(AttributeRequirement):
         passes = np.ones(counts.classes, bool)
         passes[disclosing] = self.on_all_values.judge(part, domains, attribute)
         return passes
-
-    def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Floats:
-        if not self.counts_sensitive_rows:
-            return super().least_removed(counts, domains, share)
-        return np.zeros(counts.classes)
 
     def _sensitive_rows(
         self, counts: ClassCounts, domain: Domain, attribute: str
@@ -146,12 +151,6 @@ class Diversity(AttributeRequirement):
         """The figure of a class without a sensitive value, where only such rows count."""
         return 0.0
 
-    def stated(self, unit: Unit = Unit.PERSON) -> str:
-        if not self.counts_sensitive_rows:
-            return super().stated(unit)
-        plain = self.on_all_values.stated(unit)
-        return stating(f"guarantee.ruled-out.{unit.plural}", plain)
-
 
 class DistinctLDiversity(LevelledRequirement, Diversity):
     """At least ``l`` values occur in every class. Absorbing: merging only adds values.
@@ -160,21 +159,21 @@ class DistinctLDiversity(LevelledRequirement, Diversity):
     """
 
     name: ClassVar[str] = "distinct-l-diversity"
-    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MATCHED
-    figure_name: ClassVar[str] = "l"
+    counting: ClassVar[Counting] = Counting(PersonBasis.MATCHED)
     counts_values: ClassVar[bool] = True
 
     l: int = Field(ge=1, description="The least number of values in a class.")  # noqa: E741 (the job's key)
 
     @property
-    def absorbing(self) -> bool:  # type: ignore[override]
+    def algebra(self) -> Algebra:  # type: ignore[override]
         # A class of non-sensitive values alone passes; with a sensitive row it may fail.
-        return not self.non_sensitive
+        return Algebra("l", absorbing=not self.non_sensitive)
 
     @property
-    def person_basis(self) -> PersonBasis | None:
+    def coverage(self) -> GuaranteeScope:  # type: ignore[override]
         # A matching may leave out the one sensitive value, and values of a kind that it needs.
-        return None if self.level is not None or self.non_sensitive else super().person_basis
+        matched = self.level is None and not self.non_sensitive
+        return replace(super().coverage, of_persons=matched)
 
     @property
     def least_values(self) -> int:
@@ -222,8 +221,8 @@ class EntropyLDiversity(SparingRequirement, Diversity):
     """
 
     name: ClassVar[str] = "entropy-l-diversity"
-    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MASS
-    figure_name: ClassVar[str] = "l"
+    counting: ClassVar[Counting] = Counting(PersonBasis.MASS)
+    algebra: ClassVar[Algebra] = Algebra("l")
 
     l: float = Field(  # noqa: E741 (the job's key)
         ge=1, allow_inf_nan=False, description="The least effective number of values in a class."
@@ -253,6 +252,8 @@ class EntropyLDiversity(SparingRequirement, Diversity):
 
     def excess(self, values: ValueCounts, size: Ints, domain: Domain, share: float) -> Floats:
         """If x of n rows go and the rest passes, what is lacking to n_S·ln ℓ is at most x·ln ℓ."""
+        if self.counts_sensitive_rows:
+            return np.zeros(len(size))
         figures = self.measure(values, size, domain)
         least: Floats = np.where(
             self.accepts(figures),
@@ -288,9 +289,8 @@ class RecursiveClDiversity(Diversity):
     """
 
     name: ClassVar[str] = "recursive-cl-diversity"
-    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MASS
-    figure_name: ClassVar[str] = "c"
-    smaller_is_better: ClassVar[bool] = True
+    counting: ClassVar[Counting] = Counting(PersonBasis.MASS)
+    algebra: ClassVar[Algebra] = Algebra("c", smaller_is_better=True)
 
     c: float = Field(
         gt=0,
@@ -437,9 +437,8 @@ class NpdRecursiveClDiversity(Diversity):
     """
 
     name: ClassVar[str] = "npd-recursive-cl-diversity"
-    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MASS
-    figure_name: ClassVar[str] = "c1"
-    smaller_is_better: ClassVar[bool] = True
+    counting: ClassVar[Counting] = Counting(PersonBasis.MASS)
+    algebra: ClassVar[Algebra] = Algebra("c1", smaller_is_better=True)
 
     c1: float = Field(gt=0, allow_inf_nan=False, description="The c of the pd-recursive part.")
     c2: float = Field(
@@ -538,8 +537,8 @@ class PDiversity(LevelledRequirement, Diversity):
     """
 
     name: ClassVar[str] = "p-diversity"
-    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.TOUCHED
-    figure_name: ClassVar[str] = "l"
+    counting: ClassVar[Counting] = Counting(PersonBasis.TOUCHED)
+    algebra: ClassVar[Algebra] = Algebra("l")
 
     l: float = Field(  # noqa: E741 (the job's key)
         ge=1, allow_inf_nan=False, description="No value fills more than 1/l of a class."

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from discreet.requirements.base import Domains, SizeRequirement
+from discreet.requirements.base import Algebra, ClassNeeds, Domains, SizeRequirement
+from discreet.requirements.basis import Counting
 from discreet.statements import Statement
 from discreet.table.counts import ClassCounts
 from discreet.table.persons import PersonBasis
@@ -20,15 +21,14 @@ class KAnonymity(SizeRequirement):
     """Every class has at least ``k`` rows. Absorbing: a merged class is only larger."""
 
     name: ClassVar[str] = "k-anonymity"
-    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.PERSONS
-    figure_name: ClassVar[str] = "k"
-    absorbing: ClassVar[bool] = True
+    counting: ClassVar[Counting] = Counting(PersonBasis.PERSONS)
+    algebra: ClassVar[Algebra] = Algebra("k", absorbing=True)
 
     k: int = Field(ge=1, description="The least number of rows in a class.")
 
     @property
-    def least_rows(self) -> int:
-        return self.k
+    def needs(self) -> ClassNeeds:  # type: ignore[override]
+        return ClassNeeds(rows=self.k)
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         return counts.members.astype(np.float64)

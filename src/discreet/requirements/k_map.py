@@ -7,17 +7,20 @@ can link a row to each person of the population whom its cells fit.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 import numpy as np
 from pydantic import Field
 
+from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.requirements.base import (
     TOLERANCE,
+    Algebra,
     Domains,
-    PopulationSource,
     SizeRequirement,
 )
+from discreet.requirements.basis import Counting, PopulationSource
 from discreet.statements import Statement
 from discreet.table.counts import ClassCounts
 from discreet.table.roles import Unit
@@ -37,19 +40,18 @@ class PopulationRequirement(SizeRequirement):
     )
 
     @property
-    def needs_population(self) -> bool:
-        return self.by == "table"
+    def counting(self) -> Counting:  # type: ignore[override]
+        return Counting(sizes=self.by or "unstated")
 
-    @property
-    def needs_weights(self) -> bool:
-        return self.by == "weights"
-
-    @property
-    def judged_for_attackers(self) -> bool:
-        return False  # persons of the population are counted by all quasi-identifiers
-
-    def with_sizes_by(self, source: PopulationSource) -> Self:
-        return self if self.by is not None else self.model_copy(update={"by": source})
+    def for_table(
+        self,
+        hierarchies: Mapping[str, Hierarchy],
+        bits: Mapping[str, Sequence[str]] | None = None,
+        sizes: PopulationSource | None = None,
+    ) -> Self:
+        return (
+            self if self.by is not None or sizes is None else self.model_copy(update={"by": sizes})
+        )
 
     def persons(self, counts: ClassCounts) -> Floats:
         """(classes,) The persons of the population in each class, counted or estimated."""
@@ -72,8 +74,7 @@ class KMap(PopulationRequirement):
     """
 
     name: ClassVar[str] = "k-map"
-    figure_name: ClassVar[str] = "k"
-    absorbing: ClassVar[bool] = True
+    algebra: ClassVar[Algebra] = Algebra("k", absorbing=True)
 
     k: int = Field(ge=1, description="The least number of persons of the population in a class.")
 
@@ -82,9 +83,6 @@ class KMap(PopulationRequirement):
 
     def accepts(self, figures: Floats) -> Bools:
         return figures >= self.k - TOLERANCE  # sums of weights are rounded
-
-    def vacuous_for(self, counts: ClassCounts, domains: Domains) -> tuple[str, ...]:
-        return ("",) if self.k == 1 else ()
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         if self.k == 1:

@@ -8,6 +8,7 @@ refined classes, and each of these must pass; the figure of a class is its worst
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, ClassVar, Self
 
 import numpy as np
@@ -16,12 +17,16 @@ from pydantic import Field, model_validator
 
 from discreet.by_name import ByName
 from discreet.requirements.base import (
+    Algebra,
     AttributeRequirement,
+    ClassNeeds,
     Domain,
     Domains,
+    GuaranteeScope,
     PublishedValues,
     Requirement,
 )
+from discreet.requirements.basis import Counting
 from discreet.requirements.diversity import (
     DistinctLDiversity,
     Diversity,
@@ -32,9 +37,9 @@ from discreet.requirements.diversity import (
     PdRecursiveClDiversity,
     RecursiveClDiversity,
 )
+from discreet.requirements.judge import stated
 from discreet.statements import stating
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts
-from discreet.table.persons import PersonBasis
 from discreet.table.roles import Unit
 from discreet.typing import Floats
 
@@ -62,7 +67,6 @@ class MultiAttributeLDiversity(AttributeRequirement):
     """
 
     name: ClassVar[str] = "multi-attribute-l-diversity"
-    figure_name: ClassVar[str] = "l"
 
     l: int | None = Field(  # noqa: E741 (the job's key)
         default=None, ge=1, description="The least number of values, for distinct l-diversity."
@@ -87,20 +91,20 @@ class MultiAttributeLDiversity(AttributeRequirement):
         return DistinctLDiversity(l=self.l or 1)
 
     @property
-    def needs_refined_counts(self) -> bool:
-        return True
+    def algebra(self) -> Algebra:  # type: ignore[override]
+        return replace(self.model.algebra, absorbing=False, refined=True)
 
     @property
-    def person_basis(self) -> PersonBasis | None:
-        return self.model.person_basis
+    def counting(self) -> Counting:  # type: ignore[override]
+        return self.model.counting
 
     @property
-    def least_values(self) -> int:
-        return self.model.least_values
+    def needs(self) -> ClassNeeds:  # type: ignore[override]
+        return ClassNeeds(values=self.model.needs.values)
 
     @property
-    def figure(self) -> tuple[str, bool]:
-        return self.model.figure
+    def coverage(self) -> GuaranteeScope:  # type: ignore[override]
+        return replace(self.model.coverage, names=self.named)
 
     def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
         return self.model.measure(values, size, domain)
@@ -111,7 +115,7 @@ class MultiAttributeLDiversity(AttributeRequirement):
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         refined = refined_counts(counts, attribute)
         inner = self.model.figures(_as_classes(refined, attribute), domains, attribute)
-        _, smaller_is_better = self.figure
+        smaller_is_better = self.algebra.smaller_is_better
         worse = np.maximum if smaller_is_better else np.minimum
         figures = np.full(counts.classes, -np.inf if smaller_is_better else np.inf)
         worse.at(figures, refined.class_of_refined, inner)
@@ -135,14 +139,6 @@ class MultiAttributeLDiversity(AttributeRequirement):
     def given_others(self) -> AttributeRequirement:
         return self.model
 
-    @property
-    def spared_values(self) -> tuple[str | None, ...]:
-        return self.model.spared_values
-
-    @property
-    def stricter_on_all_values(self) -> bool:
-        return self.model.stricter_on_all_values
-
     def sparing(
         self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
     ) -> list[Requirement]:
@@ -165,7 +161,7 @@ class MultiAttributeLDiversity(AttributeRequirement):
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         inner = self.model.model_copy(update={"attribute": self.attribute})
-        return stating(f"multi-attribute-l-diversity.{unit.plural}", inner.stated(unit))
+        return stating(f"multi-attribute-l-diversity.{unit.plural}", stated(inner, unit))
 
 
 def _as_classes(refined: RefinedCounts, attribute: str) -> ClassCounts:

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from discreet.knowledge.population_figures import risk_from_weights
-from discreet.requirements.base import TOLERANCE, Domains
+from discreet.requirements.base import TOLERANCE, Algebra, Domains
 from discreet.requirements.k_map import PopulationRequirement
 from discreet.statements import Statement
 from discreet.table.counts import ClassCounts
@@ -29,8 +29,6 @@ class PopulationRisk(PopulationRequirement):
     """
 
     name: ClassVar[str] = "population-risk"
-    figure_name: ClassVar[str] = "at_most"
-    smaller_is_better: ClassVar[bool] = True
 
     at_most: float = Field(gt=0, le=1, description="The greatest risk.")
     of: Literal["maximum", "average"] = Field(
@@ -38,12 +36,11 @@ class PopulationRisk(PopulationRequirement):
     )
 
     @property
-    def average_bound(self) -> float | None:
-        return self.at_most if self.of == "average" else None
-
-    @property
-    def bears_suppression(self) -> bool:
-        return self.of != "average"
+    def algebra(self) -> Algebra:  # type: ignore[override]
+        average = self.of == "average"
+        return Algebra(
+            "at_most", smaller_is_better=True, bears_suppression=not average, additive=average
+        )
 
     def risks(self, counts: ClassCounts) -> Floats:
         """(classes,) The risk of each row of a class."""
@@ -64,9 +61,6 @@ class PopulationRisk(PopulationRequirement):
 
     def accepts(self, figures: Floats) -> Bools:
         return figures <= self.at_most + TOLERANCE
-
-    def vacuous_for(self, counts: ClassCounts, domains: Domains) -> tuple[str, ...]:
-        return ("",) if self.at_most == 1 else ()
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         form = "population-risk.average" if self.of == "average" else "population-risk"

@@ -32,7 +32,8 @@ from pydantic import Field
 
 from discreet.errors import InputError
 from discreet.knowledge.table import Links
-from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain
+from discreet.requirements.base import TOLERANCE, Algebra, AttributeRequirement, Domain
+from discreet.requirements.basis import Counting
 from discreet.statements import Statement
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.kernels.lists import entries_of, stretches
@@ -47,8 +48,7 @@ class LinkRequirement(AttributeRequirement):
     """A requirement on what the terms of a quasi-sensitive attribute disclose."""
 
     role: ClassVar[Role] = Role.QUASI_SENSITIVE
-    smaller_is_better: ClassVar[bool] = True
-    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.TERMS
+    counting: ClassVar[Counting] = Counting(PersonBasis.TERMS)
 
     attribute: str | tuple[str, ...] | None = Field(
         default=None, description="The quasi-sensitive attribute or attributes; by default all."
@@ -75,7 +75,7 @@ class QsClDiversity(LinkRequirement):
     """
 
     name: ClassVar[str] = "qs-cl-diversity"
-    figure_name: ClassVar[str] = "c"
+    algebra: ClassVar[Algebra] = Algebra("c", smaller_is_better=True)
 
     c: float = Field(
         gt=0,
@@ -120,7 +120,7 @@ class QsTCloseness(LinkRequirement):
     """QS ``t``-closeness: a group's posterior over the labels is within ``t`` of the prior."""
 
     name: ClassVar[str] = "qs-t-closeness"
-    figure_name: ClassVar[str] = "t"
+    algebra: ClassVar[Algebra] = Algebra("t", smaller_is_better=True)
 
     t: float = Field(ge=0, description="The greatest distance of a group's belief from the prior.")
     distance: Literal["l2", "l1"] = Field(

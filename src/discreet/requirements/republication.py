@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from discreet.requirements.base import AttributeRequirement, Domain
+from discreet.requirements.base import Algebra, AttributeRequirement, Domain
 from discreet.requirements.covered_values import SparingRequirement
 from discreet.requirements.exact_ratios import exact, scaled
 from discreet.statements import Statement
@@ -34,7 +34,7 @@ class MInvarianceRequirement(SparingRequirement):
     """
 
     name: ClassVar[str] = "m-invariance"
-    figure_name: ClassVar[str] = "m"
+    algebra: ClassVar[Algebra] = Algebra("m")
 
     m: int = Field(ge=1, description="The least number of values in a group.")
     buckets: Buckets = Field(
@@ -69,8 +69,7 @@ class RhoDifference(AttributeRequirement):
     """No value fills more than the share ``rho`` of a group."""
 
     name: ClassVar[str] = "rho-different"
-    figure_name: ClassVar[str] = "rho"
-    smaller_is_better: ClassVar[bool] = True
+    algebra: ClassVar[Algebra] = Algebra("rho", smaller_is_better=True)
 
     rho: float = Field(gt=0, le=1, description="The greatest belief that an attacker may reach.")
 
@@ -108,7 +107,7 @@ class SeriesMInvariance(SeriesRequirement):
     """Every person is always among the same values, or among values that are all new."""
 
     name: ClassVar[str] = "m-invariance-in-series"
-    figure_name: ClassVar[str] = "m"
+    algebra: ClassVar[Algebra] = Algebra("m")
 
     m: int = Field(ge=1, description="The least number of values in a group.")
 
@@ -120,8 +119,7 @@ class SeriesRhoDifference(SeriesRequirement):
     """No reader of all releases believes a value of a person with more than ``rho``."""
 
     name: ClassVar[str] = "rho-different-in-series"
-    figure_name: ClassVar[str] = "rho"
-    smaller_is_better: ClassVar[bool] = True
+    algebra: ClassVar[Algebra] = Algebra("rho", smaller_is_better=True)
 
     rho: float = Field(gt=0, le=1, description="The greatest belief that an attacker may reach.")
 
@@ -133,7 +131,7 @@ class SeriesBcfAnonymity(SeriesRequirement):
     """Correspondence attacks on all releases leave at least ``k`` rows for every person."""
 
     name: ClassVar[str] = "bcf-anonymity-in-series"
-    figure_name: ClassVar[str] = "k"
+    algebra: ClassVar[Algebra] = Algebra("k")
 
     k: int = Field(ge=2, description="The least number of rows that remain for a person.")
 

@@ -16,12 +16,20 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.errors import InputError
-from discreet.requirements.base import Domains, PublishedValues, Requirement
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.requirements.base import (
+    Algebra,
+    Domains,
+    GuaranteeScope,
+    PublishedValues,
+    Requirement,
+)
+from discreet.requirements.basis import PopulationSource
 from discreet.requirements.covered_values import Value
 from discreet.requirements.diversity import DistinctLDiversity
 from discreet.statements import Statement, stating
 from discreet.table.counts import ClassCounts
-from discreet.table.roles import Role, Unit
+from discreet.table.roles import Unit
 from discreet.typing import Floats
 
 Reader = Literal["pair", "row"]
@@ -37,8 +45,7 @@ class SaDiversity(Requirement):
     """
 
     name: ClassVar[str] = "sa-diversity"
-    figure_name: ClassVar[str] = "l"
-    absorbing: ClassVar[bool] = True
+    algebra: ClassVar[Algebra] = Algebra("l", absorbing=True)
 
     l: Mapping[str, PositiveInt] = Field(  # noqa: E741 (the job's key)
         min_length=1, description="The least number of values in a group, for each attribute."
@@ -47,23 +54,23 @@ class SaDiversity(Requirement):
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
         return tuple(self.l)
 
-    def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
-        return tuple(name for name in roles if name in self.l)
-
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         return np.diff(counts.values[attribute].start).astype(np.float64)
-
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
-        return figures >= min(self.l.values())
 
     def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
         return self.figures(counts, domains, attribute) >= self.l[attribute]
 
     @property
-    def named(self) -> tuple[str, ...]:
-        return tuple(self.l)
+    def coverage(self) -> GuaranteeScope:  # type: ignore[override]
+        return GuaranteeScope(tuple(self.l))
 
-    def with_bits(self, bits: Mapping[str, Sequence[str]]) -> Self:
+    def for_table(
+        self,
+        hierarchies: Mapping[str, Hierarchy],
+        bits: Mapping[str, Sequence[str]] | None = None,
+        sizes: PopulationSource | None = None,
+    ) -> Self:
+        bits = bits or {}
         ells = {bit: ell for name, ell in self.l.items() for bit in bits.get(name, (name,))}
         return self.model_copy(update={"l": ells})
 
@@ -113,7 +120,6 @@ class ConditionalLDiversity(Requirement):
     """
 
     name: ClassVar[str] = "conditional-l-diversity"
-    figure_name: ClassVar[str] = "l"
 
     l: int = Field(ge=1, description="The least number of values left.")  # noqa: E741 (the job's key)
     reader: Reader = Field(
@@ -126,12 +132,12 @@ class ConditionalLDiversity(Requirement):
     )
 
     @property
-    def absorbing(self) -> bool:  # type: ignore[override]
-        return not self.non_sensitive
+    def algebra(self) -> Algebra:  # type: ignore[override]
+        return Algebra("l", absorbing=not self.non_sensitive)
 
     @property
-    def covers_all_values(self) -> bool:
-        return not self.non_sensitive
+    def coverage(self) -> GuaranteeScope:  # type: ignore[override]
+        return GuaranteeScope(all_values=not self.non_sensitive)
 
     def sparing(
         self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
@@ -153,10 +159,6 @@ class ConditionalLDiversity(Requirement):
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
         return tuple(name for name in counts.values if name != self.known)
 
-    def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
-        sensitive = (name for name, role in roles.items() if role is Role.SENSITIVE)
-        return tuple(name for name in sensitive if name != self.known)
-
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         spared = (self.non_sensitive or {}).get(attribute, ())
         kept = (counts.kept or {}).get((self.reader, self.known, spared))
@@ -167,11 +169,8 @@ class ConditionalLDiversity(Requirement):
             )
         return np.where(np.isinf(kept[attribute]), self.l, kept[attribute])
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
-        return figures >= self.l
-
-    def vacuous_for(self, counts: ClassCounts, domains: Domains) -> tuple[str, ...]:
-        return tuple(self.attributes(counts)) if self.l == 1 else ()
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+        return self.figures(counts, domains, attribute) >= self.l
 
     def problems(self, domains: Domains) -> list[str]:
         if self.known in domains:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -22,13 +23,17 @@ from pydantic import Field
 
 from discreet.requirements.base import (
     TOLERANCE,
+    Algebra,
+    ClassNeeds,
     Domain,
     Domains,
+    GuaranteeScope,
     PublishedValues,
     Requirement,
     codes_of,
     group_of_each,
 )
+from discreet.requirements.basis import Counting
 from discreet.requirements.covered_values import SparingRequirement, Value
 from discreet.requirements.exact_ratios import by_class, exact, product, scaled
 from discreet.requirements.k_anonymity import KAnonymity
@@ -48,19 +53,14 @@ class AlphaKAnonymity(SparingRequirement):
     """
 
     name: ClassVar[str] = "alpha-k-anonymity"
-    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.TOUCHED
-    figure_name: ClassVar[str] = "alpha"
-    smaller_is_better: ClassVar[bool] = True
+    counting: ClassVar[Counting] = Counting(PersonBasis.TOUCHED)
+    algebra: ClassVar[Algebra] = Algebra("alpha", smaller_is_better=True)
 
     alpha: float = Field(ge=0, le=1, description="The greatest share of a value in a class.")
     k: int = Field(ge=1, description="The least number of rows in a class.")
     value: Value = Field(
         default=None, description="The one value to bound; by default every value."
     )
-
-    @property
-    def covers_all_values(self) -> bool:
-        return self.value is None and super().covers_all_values
 
     def sparing(
         self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
@@ -70,14 +70,14 @@ class AlphaKAnonymity(SparingRequirement):
         return super().sparing(spared, sensitive)
 
     @property
-    def least_rows(self) -> int:
-        return self.k
+    def coverage(self) -> GuaranteeScope:  # type: ignore[override]
+        coverage = super().coverage
+        return replace(coverage, all_values=self.value is None and coverage.all_values)
 
     @property
-    def least_values(self) -> int:
-        if self.value is not None or self.alpha == 0 or self.non_sensitive:
-            return 1
-        return math.ceil(1 / exact(self.alpha))
+    def needs(self) -> ClassNeeds:  # type: ignore[override]
+        unbounded = self.value is not None or self.alpha == 0 or self.non_sensitive
+        return ClassNeeds(self.k, 1 if unbounded else math.ceil(1 / exact(self.alpha)))
 
     def passes(self, counts: ClassCounts, domains: Domains) -> NDArray[np.bool_]:
         return super().passes(counts, domains) & (counts.members >= self.k)
@@ -148,10 +148,8 @@ class BetaLikeness(SparingRequirement):
     """
 
     name: ClassVar[str] = "beta-likeness"
-    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MASS
-    figure_name: ClassVar[str] = "beta"
-    smaller_is_better: ClassVar[bool] = True
-    against_table: ClassVar[bool] = True
+    counting: ClassVar[Counting] = Counting(PersonBasis.MASS)
+    algebra: ClassVar[Algebra] = Algebra("beta", smaller_is_better=True, against_table=True)
 
     beta: float = Field(
         gt=0, allow_inf_nan=False, description="The greatest relative gain of a value's share."
@@ -206,10 +204,8 @@ class DeltaDisclosure(SparingRequirement):
     """
 
     name: ClassVar[str] = "delta-disclosure"
-    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MASS
-    figure_name: ClassVar[str] = "delta"
-    smaller_is_better: ClassVar[bool] = True
-    against_table: ClassVar[bool] = True
+    counting: ClassVar[Counting] = Counting(PersonBasis.MASS)
+    algebra: ClassVar[Algebra] = Algebra("delta", smaller_is_better=True, against_table=True)
 
     delta: float = Field(
         gt=0, allow_inf_nan=False, description="The bound on |ln(share in class / in table)|."

@@ -147,7 +147,12 @@ class ClassCounts:
             single = ValueCounts(start, value, ones, counts.cardinality, counts.total)
             refined = RefinedCounts(single, ones, np.arange(len(value), dtype=np.int32))
             by_name = {attribute: single}
-            yield ClassCounts(ones, by_name, {attribute: refined}, sets=by_name)
+            # who knows the other attributes of a single row is left with its own value
+            kept = {
+                key: {name: np.ones(len(value)) for name in left}
+                for key, left in (self.kept or {}).items()
+            }
+            yield ClassCounts(ones, by_name, {attribute: refined}, kept or None, by_name)
 
     def keep(self, mask: NDArray[np.bool_]) -> ClassCounts:
         """The counts of some classes alone, as if the others had been suppressed."""

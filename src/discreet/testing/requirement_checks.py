@@ -18,6 +18,7 @@ from discreet.io.frames import code_frame
 from discreet.knowledge.table import Knowledge
 from discreet.methods.base import Method, Task
 from discreet.requirements.base import Domains, Requirement
+from discreet.requirements.judge import covered, least_removed, stated, vacuous_for
 from discreet.table.classes import Classes
 from discreet.table.counts import ClassCounts, count_classes
 from discreet.table.roles import ColumnSpec, Role
@@ -60,12 +61,12 @@ def check_requirement(
     checked on releases ``by`` a method that gives it, of tables that ``make_table`` makes.
     """
     check_named(requirement)
-    sentence = requirement.stated()
+    sentence = stated(requirement)
     expect(
         sentence[:1].isupper() and sentence.endswith("."),
         f"{requirement.name}: '{sentence}' is not a sentence.",
     )
-    expect(requirement.figure[0], f"{requirement.name} does not name its figure.")
+    expect(requirement.algebra.figure, f"{requirement.name} does not name its figure.")
     if by is not None:
         for seed in range(min(tables, 3)):
             _check_published(requirement, by, attributes, make_table(seed), seed)
@@ -162,7 +163,7 @@ class _Example:
         return count_classes(
             grouped,
             taken.sensitive,
-            refined=self.requirement.needs_refined_counts,
+            refined=self.requirement.algebra.refined,
             quasi_sensitive=taken.quasi_sensitive,
         )
 
@@ -192,9 +193,9 @@ class _Example:
         self.expect(not problems, f"It finds problems with the table: {problems}.")
         spoken_of = set(requirement.attributes(self.count(self.classes))) - {""}
         self.expect(spoken_of <= set(table.columns), f"It speaks of {spoken_of}.")
-        covered = set(requirement.covered({c.name: c.role for c in table}))
-        self.expect(covered <= spoken_of, f"It covers {covered} and speaks of {spoken_of}.")
-        named = set(requirement.named)
+        protected = set(covered(requirement, {c.name: c.role for c in table}))
+        self.expect(protected <= spoken_of, f"It covers {protected}, not {spoken_of}.")
+        named = set(requirement.coverage.names)
         self.expect(not named or named == spoken_of, f"It names {named}, not {spoken_of}.")
         shown = {c.name: c.text.to_list() for c in table.sensitive}
         counts = self.count(self.classes)
@@ -208,7 +209,7 @@ class _Example:
     def _check_figures(self) -> None:
         requirement, domains = self.requirement, self.domains
         counts = self.count(self.classes)
-        name, smaller_is_better = requirement.figure
+        name, smaller_is_better = requirement.algebra.figure, requirement.algebra.smaller_is_better
         verdict = requirement.check(counts, domains)
         passes = np.ones(counts.classes, bool)
         worst = []
@@ -233,11 +234,11 @@ class _Example:
             f"Achieved is {verdict.achieved}, the worst figure {sign * min(worst)}.",
         )
         sizes = counts.size
-        small = sizes < requirement.least_rows
-        self.expect(not passes[small].any(), "A class with fewer rows than `least_rows` passes.")
+        small = sizes < requirement.needs.rows
+        self.expect(not passes[small].any(), "A class with fewer rows than `needs` passes.")
         for attribute in set(requirement.attributes(counts)) & set(counts.values):
-            few = np.diff(counts.values[attribute].start) < requirement.least_values
-            self.expect(not passes[few].any(), "A class with fewer than `least_values` passes.")
+            few = np.diff(counts.values[attribute].start) < requirement.needs.values
+            self.expect(not passes[few].any(), "A class with fewer values than `needs` passes.")
 
     def _check_merging(self) -> None:
         """Two passing classes make a passing one; one is enough where it is absorbing."""
@@ -245,7 +246,7 @@ class _Example:
         pairs = [
             (first, second)
             for first, second in combinations(self.classes, 2)
-            if passes[first] + passes[second] >= (1 if self.requirement.absorbing else 2)
+            if passes[first] + passes[second] >= (1 if self.requirement.algebra.absorbing else 2)
         ]
         merged = (
             self.passes([first + second for first, second in pairs]) if pairs else np.ones(0, bool)
@@ -262,18 +263,18 @@ class _Example:
             for name in requirement.attributes(counts)
             if requirement.judge(single, self.domains, name).all()
         ]
-        answer = requirement.vacuous_for(counts, self.domains)
+        answer = vacuous_for(requirement, counts, self.domains)
         self.expect(set(answer) == set(vacuous), f"`vacuous_for` is {answer}, not {vacuous}.")
 
     def _check_least_removed(self) -> None:
         """No smaller number of removed rows lets a class pass."""
         requirement = self.requirement
         counts = self.count(self.classes)
-        least = requirement.least_removed(counts, self.domains, 0.0)
+        least = least_removed(requirement, counts, self.domains, 0.0)
         passes = requirement.passes(counts, self.domains)
         self.expect((least[passes] <= 0).all(), f"`least_removed` of passing classes: {least}.")
         self.expect((least <= counts.size).all(), f"`least_removed` is more than all: {least}.")
-        if requirement.against_table:
+        if requirement.algebra.against_table:
             return
         for rows, wanted in zip(self.classes, least, strict=True):
             fewer = int(np.ceil(wanted - TOLERANCE)) - 1  # the greatest whole number below it

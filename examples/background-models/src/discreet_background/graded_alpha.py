@@ -7,17 +7,20 @@ value v: a disease that stigmatizes gets a small one, the flu none.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from discreet.requirements.base import (
+    Algebra,
+    ClassNeeds,
     Domain,
     Domains,
     PublishedValues,
     Requirement,
 )
+from discreet.requirements.basis import Counting
 from discreet.requirements.covered_values import SparingRequirement
 from discreet.requirements.exact_ratios import by_class, exact, scaled
 from discreet.requirements.k_anonymity import KAnonymity
@@ -39,9 +42,9 @@ class GradedAlphaKAnonymity(SparingRequirement):
     """
 
     name: ClassVar[str] = "graded-alpha-k-anonymity"
-    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.TOUCHED
-    figure_name: ClassVar[str] = "share_over_alpha"
-    smaller_is_better: ClassVar[bool] = True
+    counting: ClassVar[Counting] = Counting(PersonBasis.TOUCHED)
+    algebra: ClassVar[Algebra] = Algebra("share_over_alpha", smaller_is_better=True)
+    value_fields: ClassVar[tuple[str, ...]] = (*Requirement.value_fields, "alpha")
 
     alpha: Mapping[str, Share] = Field(
         min_length=1, description="The greatest share of each value that is named."
@@ -49,13 +52,9 @@ class GradedAlphaKAnonymity(SparingRequirement):
     others: Share = Field(default=1.0, description="The greatest share of every other value.")
     k: int = Field(ge=1, description="The least number of rows in a class.")
 
-    def shown_parameters(self) -> dict[str, Any]:
-        """The parameters without the values that the job names."""
-        return {n: shown for n, shown in super().shown_parameters().items() if n != "alpha"}
-
     @property
-    def least_rows(self) -> int:
-        return self.k
+    def needs(self) -> ClassNeeds:  # type: ignore[override]
+        return ClassNeeds(rows=self.k)
 
     def passes(self, counts: ClassCounts, domains: Domains) -> Bools:
         return super().passes(counts, domains) & (counts.members >= self.k)

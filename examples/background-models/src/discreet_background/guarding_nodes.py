@@ -12,21 +12,25 @@ would need every person's node, which is as sensitive as a value and is not publ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from pydantic import Field
 
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.requirements.base import (
+    Algebra,
     AttributeRequirement,
     Domain,
     Domains,
+    GuaranteeScope,
     PublishedValues,
     Requirement,
     codes_of,
 )
+from discreet.requirements.basis import PopulationSource
 from discreet.requirements.covered_values import Value
 from discreet.requirements.exact_ratios import exact, scaled
 from discreet.table.counts import ValueCounts
@@ -44,8 +48,8 @@ class GuardingNodes(AttributeRequirement):
     """
 
     name: ClassVar[str] = "guarding-nodes"
-    figure_name: ClassVar[str] = "p"
-    smaller_is_better: ClassVar[bool] = True
+    algebra: ClassVar[Algebra] = Algebra("p", smaller_is_better=True)
+    value_fields: ClassVar[tuple[str, ...]] = (*AttributeRequirement.value_fields, "nodes")
 
     p: float = Field(ge=0, le=1, description="The greatest share of a node in a class.")
     nodes: tuple[Node, ...] | dict[str, tuple[Value, ...]] = Field(
@@ -53,20 +57,21 @@ class GuardingNodes(AttributeRequirement):
         "each the values below it, which the manifest states."
     )
 
-    def shown_parameters(self) -> dict[str, Any]:
-        """The parameters without the values that the job guards."""
-        return {n: shown for n, shown in super().shown_parameters().items() if n != "nodes"}
-
     @property
-    def covers_all_values(self) -> bool:
-        return False  # it names what it guards
+    def coverage(self) -> GuaranteeScope:  # type: ignore[override]
+        return replace(super().coverage, all_values=False)  # it names what it guards
 
     @property
     def guarded(self) -> Mapping[str, tuple[str | None, ...]] | None:
         """The values below each node; None before a hierarchy gave them, so that nothing passes."""
         return self.nodes if isinstance(self.nodes, Mapping) else None
 
-    def with_numbered_levels(self, hierarchies: Mapping[str, Hierarchy]) -> Self:
+    def for_table(
+        self,
+        hierarchies: Mapping[str, Hierarchy],
+        bits: Mapping[str, Sequence[str]] | None = None,
+        sizes: PopulationSource | None = None,
+    ) -> Self:
         """The same requirement with the values below each node."""
         if isinstance(self.nodes, Mapping):
             return self

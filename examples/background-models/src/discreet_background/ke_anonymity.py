@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from discreet.requirements.base import AttributeRequirement, Domain, Domains
+from discreet.requirements.base import Algebra, AttributeRequirement, ClassNeeds, Domain, Domains
 from discreet.requirements.exact_ratios import by_class
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.roles import Unit
@@ -28,8 +28,7 @@ class KeAnonymity(AttributeRequirement):
     """
 
     name: ClassVar[str] = "ke-anonymity"
-    figure_name: ClassVar[str] = "e"
-    absorbing: ClassVar[bool] = True
+    algebra: ClassVar[Algebra] = Algebra("e", absorbing=True)
     counts_values: ClassVar[bool] = True
 
     k: int = Field(ge=1, description="The least number of different values in a class.")
@@ -38,12 +37,9 @@ class KeAnonymity(AttributeRequirement):
     )
 
     @property
-    def least_rows(self) -> int:
-        return self.least_values
-
-    @property
-    def least_values(self) -> int:
-        return max(self.k, 2 if self.e > 0 else 1)
+    def needs(self) -> ClassNeeds:  # type: ignore[override]
+        values = max(self.k, 2 if self.e > 0 else 1)
+        return ClassNeeds(values, values)
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         """The range of every class; 0 where it has no number."""

@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from discreet.requirements.base import TOLERANCE, Domain, Domains
+from discreet.requirements.base import TOLERANCE, Algebra, Domain, Domains
 from discreet.requirements.closeness import distance_from_table, distance_problems
 from discreet.requirements.covered_values import SparingRequirement
 from discreet.table.counts import ClassCounts, ValueCounts
@@ -37,9 +37,7 @@ class NtCloseness(SparingRequirement):
     """
 
     name: ClassVar[str] = "nt-closeness"
-    figure_name: ClassVar[str] = "t"
-    smaller_is_better: ClassVar[bool] = True
-    against_table: ClassVar[bool] = True
+    algebra: ClassVar[Algebra] = Algebra("t", smaller_is_better=True, against_table=True)
 
     n: int = Field(ge=1, description="The least number of rows of a natural superset.")
     t: float = Field(ge=0, le=1, description="The greatest distance of a class from it.")

@@ -6,12 +6,14 @@ distinct ℓ-diversity with ℓ = p, under the name by which the field knows the
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from discreet.requirements.base import Domain, Domains
+from discreet.requirements.base import Algebra, ClassNeeds, Domain, Domains, GuaranteeScope
+from discreet.requirements.basis import Counting
 from discreet.requirements.covered_values import SparingRequirement
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.persons import PersonBasis
@@ -28,28 +30,24 @@ class PSensitiveKAnonymity(SparingRequirement):
     """
 
     name: ClassVar[str] = "p-sensitive-k-anonymity"
-    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MATCHED
-    figure_name: ClassVar[str] = "p"
+    counting: ClassVar[Counting] = Counting(PersonBasis.MATCHED)
     counts_values: ClassVar[bool] = True
 
     p: int = Field(ge=1, description="The least number of values in a class.")
     k: int = Field(ge=1, description="The least number of rows in a class.")
 
     @property
-    def absorbing(self) -> bool:  # type: ignore[override]
-        return not self.non_sensitive
+    def algebra(self) -> Algebra:  # type: ignore[override]
+        return Algebra("p", absorbing=not self.non_sensitive)
 
     @property
-    def person_basis(self) -> PersonBasis | None:
-        return None if self.non_sensitive else super().person_basis
+    def coverage(self) -> GuaranteeScope:  # type: ignore[override]
+        return replace(super().coverage, of_persons=not self.non_sensitive)
 
     @property
-    def least_rows(self) -> int:
-        return max(self.k, self.least_values)
-
-    @property
-    def least_values(self) -> int:
-        return 1 if self.non_sensitive else self.p
+    def needs(self) -> ClassNeeds:  # type: ignore[override]
+        values = 1 if self.non_sensitive else self.p
+        return ClassNeeds(max(self.k, values), values)
 
     def passes(self, counts: ClassCounts, domains: Domains) -> Bools:
         return super().passes(counts, domains) & (counts.members >= self.k)

@@ -11,12 +11,14 @@ are published attributes, Y sensitive ones; values of both may be joint. Two cas
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from discreet.requirements.base import AttributeRequirement, Domain, Domains
+from discreet.requirements.base import Algebra, AttributeRequirement, ClassNeeds, Domain, Domains
+from discreet.requirements.basis import Counting
 from discreet.requirements.covered_values import SparingRequirement
 from discreet.requirements.exact_ratios import exact, scaled
 from discreet.requirements.multi_attribute import refined_counts
@@ -34,9 +36,7 @@ class XyLinkability(SparingRequirement):
     """
 
     name: ClassVar[str] = "xy-linkability"
-    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.TOUCHED
-    figure_name: ClassVar[str] = "epsilon"
-    smaller_is_better: ClassVar[bool] = True
+    counting: ClassVar[Counting] = Counting(PersonBasis.TOUCHED)
 
     epsilon: float = Field(gt=0, le=1, description="The greatest confidence in a value of Y.")
     others_known: bool = Field(
@@ -45,12 +45,13 @@ class XyLinkability(SparingRequirement):
     )
 
     @property
-    def needs_refined_counts(self) -> bool:
-        return self.others_known
+    def algebra(self) -> Algebra:  # type: ignore[override]
+        return Algebra("epsilon", smaller_is_better=True, refined=self.others_known)
 
     @property
-    def least_values(self) -> int:
-        return 1 if self.non_sensitive else -int(-1 // exact(self.epsilon))  # 1/ε, rounded up
+    def needs(self) -> ClassNeeds:  # type: ignore[override]
+        values = 1 if self.non_sensitive else math.ceil(1 / exact(self.epsilon))
+        return ClassNeeds(values=values)
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         figures: Floats = self.greatest_sensitive(values, domain) / size

@@ -11,7 +11,14 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain, Domains
+from discreet.requirements.base import (
+    TOLERANCE,
+    Algebra,
+    AttributeRequirement,
+    ClassNeeds,
+    Domain,
+    Domains,
+)
 from discreet.table.counts import ValueCounts
 from discreet.table.roles import Unit
 from discreet.typing import Bools, Floats, Ints
@@ -26,19 +33,12 @@ class LeastSpread(AttributeRequirement):
     """
 
     name: ClassVar[str] = "least-spread"
-    figure_name: ClassVar[str] = "deviation"
+    algebra: ClassVar[Algebra] = Algebra("deviation")
+    needs: ClassVar[ClassNeeds] = ClassNeeds(rows=2, values=2)
 
     deviation: float = Field(
         gt=0, allow_inf_nan=False, description="The least standard deviation in a class."
     )
-
-    @property
-    def least_rows(self) -> int:
-        return 2
-
-    @property
-    def least_values(self) -> int:
-        return 2
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         """The standard deviation of every class; 0 where all its values are missing."""

@@ -29,6 +29,7 @@ from discreet.releases.explanation import (
     worth,
 )
 from discreet.report.pieces import inline
+from discreet.requirements.judge import stated
 from discreet.table.roles import Role
 
 WITH_ORIGINAL = "Make the pack again with --original JOB."
@@ -113,7 +114,7 @@ def guarantee_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
         verdict = "holds" if promise.holds else "not checked"
         if promise.holds and promise.vacuous_for is not None:
             verdict = "excludes nothing"
-        sentence = promise.to_requirement().stated(facts.manifest.unit)
+        sentence = stated(promise.to_requirement(), facts.manifest.unit)
         achieved = promise.unproved or inline(promise.achieved)
         rows.append((promise.requirement, sentence, inline(asked), achieved, verdict))
     head = ("guarantee", "meaning", "required", "achieved", "verdict")

@@ -392,7 +392,7 @@ def passing_parts(task: Task, counted: pl.DataFrame) -> NDArray[np.bool_]:
     size = np.bincount(of_row, weights, parts).astype(np.int64)
     first = np.zeros(parts, np.int64)
     first[of_row[::-1]] = np.arange(len(of_row))[::-1]
-    refined = any(r.needs_refined_counts for r in task.requirements)
+    refined = any(r.algebra.refined for r in task.requirements)
     counts = count_classes(Classes(of_row, first, size), columns, refined=refined)
     passes = np.ones(parts, bool)
     for requirement in task.requirements:

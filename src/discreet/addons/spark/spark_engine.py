@@ -67,6 +67,7 @@ from discreet.pipeline.read import SourceRows
 from discreet.pipeline.record import Draft, draft_of_groups
 from discreet.pipeline.release import timing
 from discreet.releases.manifest import TableEntry
+from discreet.requirements.judge import limits_knowledge
 from discreet.table.coded_table import Column
 from discreet.table.counts import fixed_order
 from discreet.table.persons import OneRowEach, Persons
@@ -164,7 +165,7 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
         limited = [
             requirement.name
             for requirement in job.requirements
-            if requirement.limits_knowledge or job.attackers.declared
+            if limits_knowledge(requirement) or job.attackers.declared
         ]
         if limited:
             raise InputError(

@@ -14,6 +14,7 @@ from discreet.regular_files import MOST_PRIVATE_BYTES, read_text
 from discreet.releases.explanation import explain, guarantee_line
 from discreet.releases.manifest import FILE_NAME, Manifest, sha256_of
 from discreet.report.risk_verdict import REFUSE
+from discreet.requirements.judge import stated
 from discreet.statements import statement_data
 
 SIGN_OFFS = "sign_offs"
@@ -35,7 +36,7 @@ def summarize_release(folder: Path) -> dict[str, Any]:
             {
                 **promise.model_dump(mode="json"),
                 "text": str(guarantee_line(promise, manifest.unit)),
-                "statement": statement_data(promise.to_requirement().stated(manifest.unit)),
+                "statement": statement_data(stated(promise.to_requirement(), manifest.unit)),
                 "warning": promise.warning,
             }
             for promise in manifest.promises

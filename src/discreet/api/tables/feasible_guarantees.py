@@ -21,6 +21,7 @@ from discreet.job.table_profile import sensitive_profile
 from discreet.methods.base import Task
 from discreet.pipeline.prepare import sensitive_marks
 from discreet.requirements.base import Requirement
+from discreet.requirements.judge import stated
 from discreet.statements import statement_data
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable, Column
@@ -80,12 +81,12 @@ def _judged(
     job: Job, table: CodedTable, persons: Persons | None, requirement: Requirement
 ) -> dict[str, Any]:
     """Judge one requirement on the table as it is, and on the whole table as one class."""
-    stated = requirement.stated(Unit.ROW if persons is None else Unit.PERSON)
+    sentence = stated(requirement, Unit.ROW if persons is None else Unit.PERSON)
     said: dict[str, Any] = {
         "requirement": requirement.name,
         "parameters": requirement.parameters(),
-        "sentence": str(stated),
-        "statement": statement_data(stated),
+        "sentence": str(sentence),
+        "statement": statement_data(sentence),
     }
     try:
         task = judged_task(job, table, [requirement], of_persons=persons is not None)

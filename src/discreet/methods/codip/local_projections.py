@@ -62,7 +62,9 @@ class LocalRecoder:
     def _halved(self, block: Block) -> float | None:
         task = self._task(block)
         others = [
-            r for r in task.requirements if not (isinstance(r, TCloseness) and r.covers_all_values)
+            r
+            for r in task.requirements
+            if not (isinstance(r, TCloseness) and r.coverage.all_values)
         ]
         least = self._reached(replace(task, requirements=others))
         beyond = 0.0
@@ -104,7 +106,7 @@ class LocalRecoder:
             if block not in self._confused:
                 task = self._task(block)
                 whole = classes_of([], task.table.entries, task.table.weights)
-                refined = any(r.needs_refined_counts for r in task.requirements)
+                refined = any(r.algebra.refined for r in task.requirements)
                 error = infeasible(
                     "not even the whole table as one class meets the requirements",
                     task.requirements,

@@ -109,7 +109,7 @@ class NodeTable:
     def _block_counts(self, block: Block) -> Callable[[Requirement, Node], ClassCounts]:
         """Return what counts the attributes of a block at a node."""
         sets = self._block_sets(block)
-        return lambda asked, node: sets[node].counts(refined=asked.needs_refined_counts)
+        return lambda asked, node: sets[node].counts(refined=asked.algebra.refined)
 
     def _cheapest_first(
         self, nodes: NDArray[np.int64], sets: Sequence[FrequencySet], minimize: Measure
@@ -278,7 +278,7 @@ class NodeTable:
             failing = [verdict for verdict in found if verdict is not None and not verdict.holds]
             if not failing:
                 continue
-            _, smaller_is_better = requirement.figure
+            smaller_is_better = requirement.algebra.smaller_is_better
             best = Verdict.worst(failing, smaller_is_better=smaller_is_better).achieved
             vacuous = protects_nothing(requirement, best, whole, self.task.domains)
             useless |= vacuous
@@ -335,7 +335,7 @@ class NodeTable:
             part.check(count(part, self.node(number)), self.task.domains)
             for number in self._maximal
         ]
-        key, smaller_is_better = part.figure
+        key, smaller_is_better = part.algebra.figure, part.algebra.smaller_is_better
         sign = 1.0 if smaller_is_better else -1.0
         return min(verdicts, key=lambda v: (not v.holds, sign * v.achieved[key]))
 
@@ -361,9 +361,9 @@ def _sorted(
     closeness: list[TCloseness] = []
     on_attributes: list[Requirement] = []
     for requirement in task.requirements:
-        if isinstance(requirement, TCloseness) and requirement.covers_all_values:
+        if isinstance(requirement, TCloseness) and requirement.coverage.all_values:
             closeness.append(requirement)
-        elif requirement.needs_refined_counts:
+        elif requirement.algebra.refined:
             on_blocks.append(requirement)
         elif isinstance(requirement, SizeRequirement):
             on_sizes.append(requirement)

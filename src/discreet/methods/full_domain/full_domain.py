@@ -26,7 +26,7 @@ until nothing fails or the budget is passed. A merged class passes an ``absorbin
 upward. The others (entropy, recursive, t-closeness) lack this: a passing class may be spoiled by a
 failing one, and the reference moves, so a node above one that can be published may have to
 suppress more. What does get easier upward is a lower bound on the rows that have to go
-(``Requirement.least_removed``, zero for some requirements): where it passes the budget, nothing
+(``least_removed``, zero for some requirements): where it passes the budget, nothing
 below can be published either. A node that fails otherwise says nothing about others; there only
 the bounds on the cost speak.
 

@@ -216,8 +216,8 @@ class PersonRecodings(Recodings):
     def _split(self) -> tuple[tuple[Requirement, ...], tuple[Requirement, ...]]:
         if self.budget == 0 and self.whole:
             return self.requirements, ()
-        absorbing = [r for r in self.requirements if r.absorbing]
-        return tuple(absorbing), tuple(r for r in self.requirements if not r.absorbing)
+        absorbing = [r for r in self.requirements if r.algebra.absorbing]
+        return tuple(absorbing), tuple(r for r in self.requirements if not r.algebra.absorbing)
 
     def class_of_row(self, classes: FrequencySet) -> NDArray[np.int32]:
         """The class of each row, −1 where it may not be published: its person's rows differ."""
@@ -239,7 +239,7 @@ class PersonRecodings(Recodings):
         if suppressed > budget:
             return Judgement(hopeless, passes, False, False, suppressed)
         self._drop_failing(of_row, passes, self._others)
-        moving = [r for r in self.requirements if r.against_table]
+        moving = [r for r in self.requirements if r.algebra.against_table]
         suppressed = self._suppressed(of_row, passes)
         while moving and 0 < suppressed <= budget and passes.any():  # the reference moved
             before = int(passes.sum())
@@ -288,7 +288,9 @@ class PersonRecodings(Recodings):
     @cached_property
     def _judged_around(self) -> list[Requirement]:
         """A class of too few rows has too few persons; their values are not known by rows."""
-        of_rows = [r for r in self.requirements if not (r.needs_population or r.needs_weights)]
+        of_rows = [
+            r for r in self.requirements if not (r.counting.population or r.counting.weights)
+        ]
         return [r for r in of_rows if isinstance(r, SizeRequirement)]
 
     def _open_cost(self, classes: FrequencySet, passes: Bools, measure: Measure) -> float:

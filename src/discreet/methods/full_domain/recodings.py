@@ -33,6 +33,7 @@ from discreet.methods.shared.frequency_sets import FrequencySet, FrequencySets
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.lattice import Lattice, Node
 from discreet.requirements.base import Requirement, SizeRequirement
+from discreet.requirements.judge import least_removed
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, summed_weights
@@ -69,11 +70,13 @@ class Recodings:
             self.columns, self.hierarchies, table.entries, table.sensitive, table.weights
         )
         self.sets = FrequencySets(self.table)
-        self._refined = any(r.needs_refined_counts for r in self.requirements)
+        self._refined = any(r.algebra.refined for r in self.requirements)
         self._easier_upward, self._others = self._split()
         self._cells: CellCost | None = None
         self._population: CoveredPopulation | None = None
-        if task.basis.population is not None and any(r.needs_population for r in task.requirements):
+        if task.basis.population is not None and any(
+            r.counting.population for r in task.requirements
+        ):
             self._population = CoveredPopulation(
                 task.basis.population, self.columns, self.hierarchies
             )
@@ -83,8 +86,8 @@ class Recodings:
         """Conditions that get easier upward, and the other requirements."""
         if self.budget == 0:
             return self.requirements, ()
-        absorbing = [r for r in self.requirements if r.absorbing]
-        others = [r for r in self.requirements if not r.absorbing]
+        absorbing = [r for r in self.requirements if r.algebra.absorbing]
+        others = [r for r in self.requirements if not r.algebra.absorbing]
         return tuple(absorbing), tuple(others)
 
     @property
@@ -104,7 +107,7 @@ class Recodings:
 
     def _counts(self, classes: FrequencySet) -> ClassCounts:
         counts = classes.counts(refined=self._refined)
-        if self._weight_of_tuple is not None and any(r.needs_weights for r in self.requirements):
+        if self._weight_of_tuple is not None and any(r.counting.weights for r in self.requirements):
             of_class = classes.class_of_tuple
             weight = np.bincount(of_class, self._weight_of_tuple, classes.classes)
             counts = replace(counts, weight=weight.astype(np.float64))
@@ -132,11 +135,11 @@ class Recodings:
         if suppressed > budget:
             least = np.where(hopeless, size, 0.0)
             for requirement in self._others:
-                removed = requirement.least_removed(counts, self.domains, budget / self.rows)
+                removed = least_removed(requirement, counts, self.domains, budget / self.rows)
                 np.maximum(least, removed, out=least)
             within = bool(least.sum() <= budget + 1e-6 * self.rows)
             return Judgement(hopeless, passes, within, False, suppressed)
-        moving = [r for r in self._others if r.against_table]
+        moving = [r for r in self._others if r.algebra.against_table]
         settled = not moving or suppressed == 0
         while not settled and suppressed <= budget and passes.any():
             kept = counts.keep(passes)
@@ -219,10 +222,12 @@ class Recodings:
     def _judged_around(self) -> list[Requirement]:
         """The requirements that can be judged on one class at all nodes at once."""
         values = max((column.cardinality for column in self.table.sensitive.values()), default=0)
-        of_rows = [r for r in self.requirements if not (r.needs_population or r.needs_weights)]
+        of_rows = [
+            r for r in self.requirements if not (r.counting.population or r.counting.weights)
+        ]
         if self.lattice.nodes * values > AROUND_LIMIT or self._population is not None:
             return [r for r in of_rows if isinstance(r, SizeRequirement)]
-        return [r for r in of_rows if not r.needs_refined_counts]
+        return [r for r in of_rows if not r.algebra.refined]
 
     def _floor(self, classes: FrequencySet, passes: Bools, measure: Measure) -> float:
         """A lower bound of the cost of all nodes above: that of the node without suppression.
@@ -241,7 +246,7 @@ class Recodings:
     @cached_property
     def _least_rows(self) -> int:
         """The rows that every published class has."""
-        return max((r.least_rows for r in self.requirements), default=1)
+        return max((r.needs.rows for r in self.requirements), default=1)
 
     def _surcharge(self, classes: FrequencySet, suppressed: Bools, measure: Measure) -> float:
         """Return what suppressing some classes adds to the cost of a node."""

@@ -51,12 +51,12 @@ def needs_of(
     requirements: Sequence[Requirement], sensitive: Sequence[Column], row_of_unit: Ints
 ) -> Needs:
     """The needs that some requirements imply together."""
-    rows = max((requirement.least_rows for requirement in requirements), default=1)
+    rows = max((requirement.needs.rows for requirement in requirements), default=1)
     least: dict[str, int] = {}
     for requirement in requirements:
-        if requirement.least_values > 1:
-            for name in requirement.named or [column.name for column in sensitive]:
-                least[name] = max(least.get(name, 1), requirement.least_values)
+        if requirement.needs.values > 1:
+            for name in requirement.coverage.names or [column.name for column in sensitive]:
+                least[name] = max(least.get(name, 1), requirement.needs.values)
     columns = [column for column in sensitive if column.name in least]
     columns.sort(key=lambda column: -least[column.name])
     value = np.empty((len(row_of_unit), len(columns)), np.int32)
@@ -127,7 +127,7 @@ class Promises:
         self.only_sizes = all(isinstance(r, SizeRequirement) for r in self.requirements)
         self._sensitive = {column.name: column for column in task.table.sensitive}
         self._task, self._row_of_unit = task, row_of_unit
-        self._refined = any(r.needs_refined_counts for r in self.requirements)
+        self._refined = any(r.algebra.refined for r in self.requirements)
 
     def of(self, units: Ints) -> Promises:
         """The same where only some units are there, numbered anew."""
@@ -182,10 +182,13 @@ class Promises:
         """
         counts = self.counts(unit, group, rows, groups)
         for requirement in self.requirements:
-            sign = -1 if requirement.figure[1] else 1
+            sign = -1 if requirement.algebra.smaller_is_better else 1
             for attribute in requirement.attributes(counts):
                 figures = requirement.figures(counts, self.domains, attribute)
-                yield np.clip(sign * figures, -FAR, FAR), requirement.accepts(figures)
+                yield (
+                    np.clip(sign * figures, -FAR, FAR),
+                    requirement.judge(counts, self.domains, attribute),
+                )
 
     def counts(self, unit: Ints, group: Ints, rows: Ints, groups: int) -> ClassCounts:
         """The counts of groups, compared with the whole table where that is asked for.

@@ -154,7 +154,7 @@ class Mondrian(Method):
         for hierarchy in hierarchies.values():
             require_one_meaning(hierarchy)
         torn = self.cuts == "relaxed" and len(hierarchies) < len(columns)
-        asked = any(one.needs_population for one in task.requirements)
+        asked = any(one.counting.population for one in task.requirements)
         population = task.basis.population if asked else None
         if torn and population is not None:
             raise InputError(
@@ -363,7 +363,7 @@ def _within_averages(
     added = np.stack([np.bincount(of_cut, row, len(cut)) for row in after]) - before
     cheapest = np.argsort(added.max(axis=0), kind="stable")
     total = spent[:, None] + np.cumsum(added[:, cheapest], axis=1)
-    bound = np.array([one.average_bound for one in judge.averages]) * judge.rows
+    bound = np.array([one.at_most for one in judge.averages]) * judge.rows
     made = int((total <= bound[:, None]).all(axis=0).sum())
     kept = np.zeros(len(cut), bool)
     kept[cheapest[:made]] = True

@@ -14,6 +14,7 @@ from discreet.methods.base import Task
 from discreet.methods.mondrian.regions import ranges_of
 from discreet.methods.shared.frequency_sets import OnDemand, refine
 from discreet.requirements.attackers.demands import Demand
+from discreet.requirements.population_risk import PopulationRisk
 from discreet.table.classes import Classes, classes_of
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import (
@@ -114,17 +115,19 @@ class Judge:
         self.requirements = tuple(task.requirements)
         self.known = tuple(known)  # requirements where values of sensitive attributes are known
         self.domains = task.domains
-        self.least = max((r.least_rows for r in self.requirements), default=1)
+        self.least = max((r.needs.rows for r in self.requirements), default=1)
         if units.people is not None and self.least == 1:
             self.least = 0  # a piece without rows is not published, and may be cut off
-        self._sums = units.sums(weighted=any(r.needs_weights for r in self.requirements))
-        self.averages = [r for r in self.requirements if r.average_bound is not None]
+        self._sums = units.sums(weighted=any(r.counting.weights for r in self.requirements))
+        self.averages = [
+            r for r in self.requirements if isinstance(r, PopulationRisk) and r.algebra.additive
+        ]
         self.rows = int(units.weight.sum())
         self.weight = units.weight
-        self._absorbing = all(requirement.absorbing for requirement in self.requirements)
+        self._absorbing = all(requirement.algebra.absorbing for requirement in self.requirements)
         self._units = units
         self._by_unit: dict[str | None, ValueCounts] = {}
-        self._refined = any(r.needs_refined_counts for r in self.requirements)
+        self._refined = any(r.algebra.refined for r in self.requirements)
         linked = [task.table[name] for name in task.knowledge]
         self._columns = units.sensitive | {column.name: column for column in linked}
         self._linked = tuple(column.name for column in linked)
@@ -163,7 +166,7 @@ class Judge:
     def _judged(self, counts: ClassCounts) -> Bools:
         passes = np.ones(len(counts.size), bool)
         for requirement in self.requirements:
-            if requirement.average_bound is None:
+            if not requirement.algebra.additive:
                 passes &= requirement.passes(counts, self.domains)
         return passes
 

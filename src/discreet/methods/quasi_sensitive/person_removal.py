@@ -111,7 +111,7 @@ def without_drift(
     task: Task, persons: Persons, group: GroupOfRow, others: Sequence[Requirement], passes: Bools
 ) -> Bools:
     """Take out what no longer passes against the table once suppressed groups are gone."""
-    judged = [requirement for requirement in others if requirement.against_table]
+    judged = [requirement for requirement in others if requirement.algebra.against_table]
     classes = Classes.of_numbers(group)
     while judged and passes.any() and not passes.all():
         good = passes.copy()

@@ -346,10 +346,10 @@ def _without_drift(
     passes: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
     """Take out what no longer passes against the table once suppressed groups are gone."""
-    judged = [requirement for requirement in requirements if requirement.against_table]
+    judged = [requirement for requirement in requirements if requirement.algebra.against_table]
     if passes.all() or not judged:
         return passes
-    refined = any(requirement.needs_refined_counts for requirement in judged)
+    refined = any(requirement.algebra.refined for requirement in judged)
     counts = count_classes(classes, task.table.sensitive, refined=refined)
     while passes.any():
         left = counts.keep(passes)
@@ -431,7 +431,7 @@ def _infeasible(task: Task, works: Sequence[_Work]) -> InfeasibleError:
         for requirement in work.requirements:
             reached = _with_no_terms(requirement, work.links)
             bounded &= bool(np.isfinite(reached))
-            name = requirement.figure_name
+            name = requirement.algebra.figure
             failures.append(
                 {
                     "requirement": requirement.name,

@@ -110,7 +110,7 @@ def count_groups(
     size = np.bincount(of_group).astype(np.int64)
     first = np.empty(len(size), np.int64)
     first[of_group[::-1]] = np.arange(len(kept))[::-1]
-    refined = any(requirement.needs_refined_counts for requirement in task.requirements)
+    refined = any(requirement.algebra.refined for requirement in task.requirements)
     sensitive = [column.take(kept) for column in task.table.sensitive]
     return count_classes(Classes(of_group, first, size), sensitive, refined=refined)
 
@@ -127,7 +127,7 @@ def _count_with(
         replace(column, codes=np.concatenate([column.codes[kept], fakes.value[column.name]]))
         for column in task.table.sensitive
     ]
-    refined = any(requirement.needs_refined_counts for requirement in task.requirements)
+    refined = any(requirement.algebra.refined for requirement in task.requirements)
     counts = count_classes(Classes(of_group, first, size), columns, refined=refined)
     return replace(counts, real=np.bincount(group_of_row[kept], minlength=len(size)))
 

@@ -15,6 +15,7 @@ from discreet.requirements.base import (
     codes_of,
 )
 from discreet.requirements.diversity import Diversity
+from discreet.requirements.judge import shown_parameters
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.typing import Bools
@@ -51,7 +52,7 @@ def infeasible(
         if verdict.holds:
             continue
         members = "persons" if _overlap(best) else "rows"
-        asked = requirement.shown_parameters()
+        asked = shown_parameters(requirement)
         vacuous = protects_nothing(requirement, verdict.achieved, best, domains)
         failing = _failing(requirement, best, domains)
         shares = {
@@ -108,12 +109,12 @@ def _failing(requirement: Requirement, best: ClassCounts, domains: Domains) -> l
 def _covers(requirement: Requirement, domain: Domain) -> Bools:
     """(values,) The values that a requirement covers: all but those that are not sensitive."""
     covered = np.ones(len(domain.values), bool)
-    covered[codes_of(domain, requirement.spared_values)] = False
+    covered[codes_of(domain, requirement.coverage.spared)] = False
     return covered
 
 
 def _fact(name: str, share: float, members: str, requirement: Requirement) -> str:
-    value = "sensitive value" if requirement.spared_values else "value"
+    value = "sensitive value" if requirement.coverage.spared else "value"
     among = f"{members} with a sensitive value" if _of_sensitive_rows(requirement) else members
     return f"One {value} of '{name}' fills {share:.1%} of the {among}."
 
@@ -150,7 +151,9 @@ def _changes(
     """Up to three changes that would make a requirement feasible, each with its cost."""
     changes = []
     if not vacuous and achieved:
-        rounded = np.ceil if requirement.figure[1] else np.floor  # towards what is feasible
+        rounded = (
+            np.ceil if requirement.algebra.smaller_is_better else np.floor
+        )  # towards what is feasible
         less = ", ".join(
             f"{name} = {rounded(figure * 1000) / 1000:.12g}" for name, figure in achieved.items()
         )
@@ -161,7 +164,7 @@ def _changes(
     if isinstance(requirement, AttributeRequirement):
         gone = max(_rows_to_go(requirement, domains[name], share) for name, share in shares.items())
         if gone > 0:
-            value = "sensitive value" if requirement.spared_values else "value"
+            value = "sensitive value" if requirement.coverage.spared else "value"
             changes.append(
                 f"leave out at least {gone:.1%} of the rows, of the most frequent {value} of "
                 f"{names} (they are not published)"
@@ -172,7 +175,7 @@ def _changes(
             f"name the most frequent value of {names} under 'non_sensitive_values', if it is no "
             "secret (it may then be disclosed)"
         )
-    if vacuous and not requirement.against_table:
+    if vacuous and not requirement.algebra.against_table:
         changes.append(
             f"require t-closeness of {names} instead (a group may then tell little more than the "
             "whole table, which still shows what is common)"
@@ -189,7 +192,7 @@ def _rows_to_go(requirement: AttributeRequirement, domain: Domain, share: float)
     """The least share of rows without which a value's share is within the requirement's bound."""
     bounds = requirement.share_bound(np.full(len(domain.values), share), domain)
     bound = float(bounds[_covers(requirement, domain)].min(initial=np.inf))
-    if requirement.against_table or _of_sensitive_rows(requirement):
+    if requirement.algebra.against_table or _of_sensitive_rows(requirement):
         return 0.0
     if not np.isfinite(bound) or bound >= 1 or share <= bound:
         return 0.0
@@ -210,7 +213,7 @@ def protects_nothing(
     domains: Domains,
 ) -> bool:
     """Whether classes of single rows reach a figure too: the requirement then excludes nothing."""
-    name, smaller_is_better = requirement.figure
+    name, smaller_is_better = requirement.algebra.figure, requirement.algebra.smaller_is_better
     if name not in achieved:
         return False
     worst = max if smaller_is_better else min

@@ -83,7 +83,7 @@ class _Bands:
 
     def __init__(self, task: Task, persons: Persons, rank: Ints, grouped: Grouped) -> None:
         self.task, self.persons, self.rank, self.grouped = task, persons, rank, grouped
-        self.least = max((r.least_rows for r in task.requirements), default=1)
+        self.least = max((r.needs.rows for r in task.requirements), default=1)
 
     def form(self, band: Band, *, last: bool) -> None:
         """Group the persons of a band, if that can be; the last one must."""
@@ -123,7 +123,7 @@ class _Bands:
 
         Each band passes by itself, but requirements against the table compare with all of them.
         """
-        moving = [r for r in self.task.requirements if r.against_table]
+        moving = [r for r in self.task.requirements if r.algebra.against_table]
         while moving:
             fails = self._fails(bands, moving)
             if not any(own.any() for own in fails):

@@ -64,7 +64,7 @@ def merged_until_sound(
         of_row = label[first_of_row]
         for requirement in requirements:
             some = np.arange(len(of_row))
-            if not requirement.against_table:
+            if not requirement.algebra.against_table:
                 some = np.flatnonzero(changed[of_row])
             numbers, of_class = np.unique(of_row[some], return_inverse=True)
             classes = Classes.of_numbers(of_class.astype(np.int32))

@@ -40,7 +40,7 @@ class KeyGroups:
             name for one in demand.requirements for name in one.attributes(bare) if name
         )
         self.judged = [sensitive[name] for name in judged]
-        self._refined = any(one.needs_refined_counts for one in demand.requirements)
+        self._refined = any(one.algebra.refined for one in demand.requirements)
 
     def failing(
         self,

@@ -53,6 +53,7 @@ from discreet.methods.shared.tight_cells import cells_of_nodes, require_one_mean
 from discreet.methods.top_down.key_counts import KeyGroups
 from discreet.requirements.attackers.demands import demands_of
 from discreet.requirements.attackers.km_anonymity import KmAnonymity
+from discreet.requirements.judge import judged_on_items
 from discreet.table.classes import classes_of, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.kernels.lists import entries_of
@@ -102,7 +103,7 @@ class TopDown(Method):
             require_one_meaning(hierarchy)
         on_items = [one for one in task.requirements if isinstance(one, KmAnonymity)]
         search = Specialization(
-            replace(task, requirements=[r for r in task.requirements if not r.judged_on_items])
+            replace(task, requirements=[r for r in task.requirements if not judged_on_items(r)])
         )
         search.run()
         cuts = search.cuts

@@ -19,6 +19,7 @@ from discreet.io.column_dictionary import canonical_text
 from discreet.methods.base import Method, Task
 from discreet.releases.manifest import Manifest, PersonEntry, Promise, RareEntry
 from discreet.requirements.base import Requirement
+from discreet.requirements.judge import shown_parameters
 from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Scope
@@ -42,7 +43,7 @@ def unlike_method(manifest: Manifest, task: Task, method: Method) -> list[str]:
         problems.append(f"the parameters of {method.name} are not those of the job")
     promised = [promise.to_requirement() for promise in manifest.promises]
     problems += [
-        f"{method.name} guarantees {one.name} {one.shown_parameters()}, and the release does not"
+        f"{method.name} guarantees {one.name} {shown_parameters(one)}, and the release does not"
         for one in method.promises(task)
         if one not in promised
     ]
@@ -84,8 +85,7 @@ def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: 
         problems.append(f"columns of the original are in no table: {', '.join(lost)}")
     promised = [promise.to_requirement() for promise in manifest.promises]
     problems += [
-        f"the job asks for {one.name} {one.shown_parameters()}, which the release does not "
-        "guarantee"
+        f"the job asks for {one.name} {shown_parameters(one)}, which the release does not guarantee"
         for one in _asked(tables, task)
         if one not in promised
     ]

@@ -63,6 +63,7 @@ from discreet.releases.manifest import (
 from discreet.releases.registry import kind_of
 from discreet.releases.singling_out import misstated_singling_out, singling_out
 from discreet.requirements.base import TOLERANCE
+from discreet.requirements.judge import person_basis
 from discreet.result import Result
 from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable
@@ -283,9 +284,9 @@ def _on_persons(
         return not_derived(requirement, NOT_IN_THE_FILES)
     if promise.unproved is not None:
         return promise
-    if requirement.person_basis is None:
+    if person_basis(requirement) is None:
         return not_derived(requirement, Statement("unproved.several-rows"))
-    if requirement.person_basis is PersonBasis.TERMS:
+    if person_basis(requirement) is PersonBasis.TERMS:
         ((name, own),) = persons.items()
         return promise_on_terms(
             promise, tables[name], own.number, own.of_class, manifest, original, knowledge

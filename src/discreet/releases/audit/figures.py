@@ -39,6 +39,7 @@ from discreet.releases.manifest import Manifest, RareEntry, TableUtility, Utilit
 from discreet.releases.registry import kind_of
 from discreet.requirements.base import TOLERANCE
 from discreet.requirements.closeness import TCloseness
+from discreet.requirements.judge import covered
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import ValueCounts
 from discreet.table.published import COUNT
@@ -156,7 +157,7 @@ def coverage(manifest: Manifest) -> dict[str, list[str]]:
     covering: dict[str, list[str]] = {name: [] for name in roles}
     for promise in manifest.promises:
         vacuous = promise.vacuous_for or ()
-        for name in promise.to_requirement().covered(roles):
+        for name in covered(promise.to_requirement(), roles):
             if name not in vacuous and promise.requirement not in covering[name]:
                 covering[name].append(promise.requirement)
     return covering

@@ -44,6 +44,7 @@ from discreet.releases.kinds.base import tables_of_rows
 from discreet.releases.manifest import Manifest, Promise
 from discreet.releases.registry import kind_of
 from discreet.requirements.base import Domains, Requirement, Verdict
+from discreet.requirements.judge import full_check, person_basis
 from discreet.statements import Statement
 from discreet.table.classes import Classes
 from discreet.table.coded_table import CodedTable, Column
@@ -169,7 +170,7 @@ def promise_on_persons(requirement: Requirement, persons: Mapping[str, TablePers
         if part is not None:
             found = judge_persons(part, own.of_class, own.number, own.sensitive, own.domains)
             verdicts.append(found)
-    _, smaller_is_better = requirement.figure
+    smaller_is_better = requirement.algebra.smaller_is_better
     verdict = Verdict.worst(verdicts, smaller_is_better=smaller_is_better)
     return Promise.of(requirement, verdict)
 
@@ -280,14 +281,14 @@ def judge_persons(
     domains: Domains,
 ) -> Verdict:
     """Judge a requirement on the persons of every class."""
-    basis = requirement.person_basis
+    basis = person_basis(requirement)
     if basis is None:
         raise ValueError(f"{requirement.name} cannot be judged on persons")
     counts = tally_persons(of_class, person, sensitive, basis)
-    if requirement.needs_refined_counts:
+    if requirement.algebra.refined:
         refined = {c.name: _known(of_class, person, sensitive, c, basis) for c in sensitive}
         counts = replace(counts, refined=refined)
-    return requirement.full_check(counts, domains)
+    return full_check(requirement, counts, domains)
 
 
 def tally_persons(
@@ -479,13 +480,15 @@ def promise_on_terms(
     classes = Classes.of_numbers(of_class[first].astype(np.int32))
     counts = count_classes(classes, [], quasi_sensitive=list(columns.values()))
     requirement = of_rows.to_requirement()
-    found = Promise.of(requirement, requirement.full_check(counts, domains))
+    found = Promise.of(requirement, full_check(requirement, counts, domains))
     return found.model_copy(
         update={
             "holds": found.holds and of_rows.holds,
-            "achieved": _worse(found.achieved, of_rows.achieved, requirement.smaller_is_better),
+            "achieved": _worse(
+                found.achieved, of_rows.achieved, requirement.algebra.smaller_is_better
+            ),
             "by_attribute": _worse(
-                found.by_attribute, of_rows.by_attribute, requirement.smaller_is_better
+                found.by_attribute, of_rows.by_attribute, requirement.algebra.smaller_is_better
             ),
         }
     )

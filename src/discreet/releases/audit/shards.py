@@ -27,8 +27,10 @@ from discreet.releases.kinds.base import ReleaseTally, View, absent_tables, verd
 from discreet.releases.manifest import Manifest, Promise
 from discreet.releases.registry import kind_of
 from discreet.requirements.attackers.judging import judge_key_sets
+from discreet.requirements.attackers.km_anonymity import judge_items
 from discreet.requirements.base import Domain, Domains, Requirement, Verdict
 from discreet.requirements.delta_presence import DeltaPresence
+from discreet.requirements.judge import full_check, judged_on_items, key_sets, limits_knowledge
 from discreet.requirements.quasi_sensitive import LinkRequirement
 from discreet.requirements.republication import SeriesRequirement
 from discreet.statements import Statement
@@ -62,12 +64,12 @@ def judge_shard(
     if absent:
         nothing = (None,) * len(requirements)
         return ShardFindings(nothing, tuple(absent), Picture(), ReleaseTally())
-    refined = any(requirement.needs_refined_counts for requirement in requirements)
+    refined = any(requirement.algebra.refined for requirement in requirements)
     linked = linked_domains(tables, manifest, original, knowledge)
     views = kind.views(tables, domains_of(tables, manifest) | linked, refined=refined)
     verdicts = tuple(
         _verdict_in_population(requirement, views, tables, manifest, original)
-        if requirement.needs_population or requirement.needs_weights
+        if requirement.counting.population or requirement.counting.weights
         else underivable(requirement, linked, manifest)
         or _verdict_for_attackers(requirement, tables, manifest, views)
         or verdict_on(kind, requirement, views)
@@ -98,15 +100,15 @@ def _verdict_in_population(
     """
     if not kind_of(manifest.kind).has_records:
         return Statement("unproved.generalized-alone")
-    if manifest.suppressed_rows and not requirement.bears_suppression:
+    if manifest.suppressed_rows and not requirement.algebra.bears_suppression:
         return Statement("unproved.generalized-all-rows")
     ((name, table),) = tables.items()
     (view,) = views
-    if requirement.needs_weights:
+    if requirement.counting.weights:
         weight = summed_weights(table, table.classes)
         if weight is None:
             return Statement("unproved.no-weights")
-        return requirement.full_check(replace(view.counts, weight=weight), view.domains)
+        return full_check(requirement, replace(view.counts, weight=weight), view.domains)
     if original is None or original.basis.population is None:
         return Statement("unproved.population")
     population, levels = original.basis.population, manifest.method.levels_of(name) or {}
@@ -117,7 +119,7 @@ def _verdict_in_population(
         return Verdict(False, {})
     if people is None:
         return Statement("unproved.overlapping-cells")
-    return requirement.full_check(replace(view.counts, population=people), view.domains)
+    return full_check(requirement, replace(view.counts, population=people), view.domains)
 
 
 def _verdict_for_attackers(
@@ -127,23 +129,23 @@ def _verdict_for_attackers(
     views: Sequence[View],
 ) -> Verdict | str | None:
     """Judge a guarantee for attackers who know some columns; None where one knows all."""
-    if not requirement.limits_knowledge:
+    if not limits_knowledge(requirement):
         return None
-    if requirement.judged_on_items:
+    if judged_on_items(requirement):
         holding = [table for table in tables.values() if table.quasi_sensitive]
-        return requirement.judge_items(holding[0]) if len(holding) == 1 else Verdict(False, {})
+        return judge_items(requirement, holding[0]) if len(holding) == 1 else Verdict(False, {})
     if not kind_of(manifest.kind).has_records:
         return Statement("unproved.several-tables")
     ((_, table),) = tables.items()
     quasi = [column.name for column in table.quasi_identifiers]
     sensitive = [column.name for column in table.sensitive]
-    key_sets = requirement.key_sets(quasi)
-    named = {name for keys in key_sets for name in keys.columns}
-    known = {name for keys in key_sets for name in keys.known}
+    attacked = key_sets(requirement, quasi)
+    named = {name for keys in attacked for name in keys.columns}
+    known = {name for keys in attacked for name in keys.known}
     if not named <= set(quasi) or not known <= set(sensitive):
         return Verdict(False, {})  # it names columns that are not published
     (view,) = views
-    return judge_key_sets(requirement, key_sets, table, view.domains).verdict
+    return judge_key_sets(requirement, attacked, table, view.domains).verdict
 
 
 def join_shards(shards: Sequence[ShardFindings], manifest: Manifest) -> JoinedFindings:
@@ -178,7 +180,7 @@ def joined_guarantee(
     if reason is not None:
         return not_derived(requirement, reason)
     found = [one for one in verdicts if isinstance(one, Verdict)]
-    _, smaller_is_better = requirement.figure
+    smaller_is_better = requirement.algebra.smaller_is_better
     verdict = (
         found[0] if len(found) == 1 else Verdict.worst(found, smaller_is_better=smaller_is_better)
     )
@@ -186,7 +188,7 @@ def joined_guarantee(
         vacuous = tuple(n for n in verdict.vacuous_for if all(_is_vacuous(n, v) for v in found))
         verdict = replace(verdict, vacuous_for=vacuous)
     published = {name for entry in manifest.tables.values() for name in entry.columns}
-    if not published.issuperset(requirement.named):
+    if not published.issuperset(requirement.coverage.names):
         verdict = replace(verdict, holds=False)
     return Promise.of(requirement, verdict)
 
@@ -290,7 +292,7 @@ def public_promise(promise: Promise, manifest: Manifest) -> Promise:
     the figures achieved for persons with several rows and those of a population table.
     """
     requirement = promise.to_requirement()
-    if requirement.needs_population or (manifest.keeps_rows and not manifest.keeping.numbered):
+    if requirement.counting.population or (manifest.keeps_rows and not manifest.keeping.numbered):
         return promise.model_copy(update={"achieved": {}, "by_attribute": {}})
     if not (isinstance(requirement, LinkRequirement) and requirement.needs_prior):
         return promise

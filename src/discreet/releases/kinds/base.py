@@ -27,6 +27,7 @@ from discreet.methods.manifest_entry import StatedRelease
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.manifest import Manifest, ReaderFinding, TableEntry
 from discreet.requirements.base import Domains, Requirement, Verdict
+from discreet.requirements.judge import full_check
 from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import ClassCounts
@@ -312,7 +313,7 @@ class Kind(ABC):
             for table in manifest.tables.values()
         ]
         requirements = [promise.to_requirement() for promise in manifest.promises]
-        joined = any(requirement.needs_refined_counts for requirement in requirements)
+        joined = any(requirement.algebra.refined for requirement in requirements)
         weaknesses: list[str] = []
         if any(len(names) > 1 for names in sensitive) and not joined:
             weaknesses.append(Statement("weakness.background-join"))
@@ -385,10 +386,10 @@ def verdict_on(kind: Kind, requirement: Requirement, views: Sequence[View]) -> V
             if part is not None:
                 verdicts.append(part.check(view.counts, view.domains))
         elif wanted <= {*view.counts.values, *view.counts.sets}:
-            verdicts.append(requirement.full_check(view.counts, view.domains))
+            verdicts.append(full_check(requirement, view.counts, view.domains))
     if not verdicts:
         return None
-    return Verdict.worst(verdicts, smaller_is_better=requirement.figure[1])
+    return Verdict.worst(verdicts, smaller_is_better=requirement.algebra.smaller_is_better)
 
 
 def coarseness(

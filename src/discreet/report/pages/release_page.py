@@ -47,6 +47,7 @@ from discreet.report.pieces import (
     table,
     tag,
 )
+from discreet.requirements.judge import stated
 from discreet.statements import Statement
 from discreet.table.roles import Role, Unit
 
@@ -177,7 +178,7 @@ def promise_table(promises: Sequence[Promise], unit: Unit) -> Markup:
         labels("guarantee", "required", "achieved", "verdict"),
         [
             (
-                explained(exact(promise.requirement), promise.to_requirement().stated(unit)),
+                explained(exact(promise.requirement), stated(promise.to_requirement(), unit)),
                 figures_line(inline(_asked(promise.parameters))),
                 _achieved(promise),
                 _badge(promise),

@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.requirements.attackers.attacker import KeySets
 from discreet.requirements.base import Domains, Requirement
+from discreet.requirements.judge import key_sets, limits_knowledge
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, sum_counts
@@ -59,7 +60,7 @@ def demands_of(requirements: Iterable[Requirement], table: CodedTable) -> list[D
     sensitive = [column.name for column in table.sensitive]
     found: dict[KeySets, list[Requirement]] = {}
     for requirement in requirements:
-        for keys in requirement.key_sets(quasi) or (KeySets(quasi, len(quasi)),):
+        for keys in key_sets(requirement, quasi) or (KeySets(quasi, len(quasi)),):
             own = requirement.within([name for name in sensitive if name not in keys.known])
             if own is not None:
                 found.setdefault(keys, []).append(own)
@@ -68,4 +69,4 @@ def demands_of(requirements: Iterable[Requirement], table: CodedTable) -> list[D
 
 def limited(requirements: Sequence[Requirement]) -> bool:
     """Return whether some requirement holds only for attackers who know some columns."""
-    return any(requirement.limits_knowledge for requirement in requirements)
+    return any(limits_knowledge(requirement) for requirement in requirements)

@@ -18,6 +18,7 @@ import numpy as np
 
 from discreet.requirements.attackers.attacker import KeySets
 from discreet.requirements.base import Domains, Requirement, Verdict
+from discreet.requirements.judge import vacuous_for
 from discreet.table.classes import classes_of, pack_keys
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, ValueCounts, count_classes
@@ -64,16 +65,16 @@ def judge_key_sets(
     """
     found = [_judge(requirement, keys, table, domains) for keys in key_sets]
     verdicts = [one.verdict for one in found if one.verdict.achieved or not one.verdict.holds]
-    _, smaller_is_better = requirement.figure
+    smaller_is_better = requirement.algebra.smaller_is_better
     verdict = Verdict.worst(verdicts, smaller_is_better=smaller_is_better)
     if not verdicts:  # attackers know all that it protects, or there is no row
         verdict = Verdict(not table.rows, {})
     elif table.rows:
         whole = count_classes(
             classes_of([], table.entries, table.weights), table.sensitive,
-            refined=requirement.needs_refined_counts,
+            refined=requirement.algebra.refined,
         )  # fmt: skip
-        verdict = replace(verdict, vacuous_for=requirement.vacuous_for(whole, domains))
+        verdict = replace(verdict, vacuous_for=vacuous_for(requirement, whole, domains))
     failing = [one for one in found if one.failing_sets]
     sizes: Counter[int] = Counter()
     for one in failing:
@@ -105,12 +106,12 @@ def _judge(
         return KeyFindings(Verdict(True, {}))
     bare = ClassCounts(np.zeros(0, np.int64), dict.fromkeys(names))  # type: ignore[arg-type]
     judged = [name for name in own.attributes(bare) if name]
-    _, smaller_is_better = own.figure
+    smaller_is_better = own.algebra.smaller_is_better
     verdict: Verdict | None = None
     failing_sets, worst_set = 0, tuple[str, ...]()
     sizes: Counter[int] = Counter()
     least = np.inf
-    for batch in _batches(keys, table, judged, refined=own.needs_refined_counts):
+    for batch in _batches(keys, table, judged, refined=own.algebra.refined):
         found = own.check(batch.counts, domains)
         failing = ~found.passes
         if failing.any():

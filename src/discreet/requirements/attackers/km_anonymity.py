@@ -8,7 +8,7 @@ because its items both identify a person and tell something about them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import combinations
 from typing import ClassVar
 
@@ -18,8 +18,15 @@ from pydantic import Field, model_validator
 
 from discreet.errors import InputError
 from discreet.knowledge.table import terms_of
-from discreet.requirements.attackers.attacker import KeySets
-from discreet.requirements.base import AttributeRequirement, Domain, Domains, Verdict
+from discreet.requirements.base import (
+    Algebra,
+    AttributeRequirement,
+    Domain,
+    Domains,
+    KnownParts,
+    Requirement,
+    Verdict,
+)
 from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, ValueCounts
@@ -36,8 +43,7 @@ class KmAnonymity(AttributeRequirement):
 
     name: ClassVar[str] = "km-anonymity"
     role: ClassVar[Role] = Role.QUASI_SENSITIVE
-    figure_name: ClassVar[str] = "k"
-    judged_on_items: ClassVar[bool] = True
+    algebra: ClassVar[Algebra] = Algebra("k")
 
     attribute: str | tuple[str, ...] | None = Field(
         default=None, description="The quasi-sensitive attribute or attributes; by default all."
@@ -52,11 +58,8 @@ class KmAnonymity(AttributeRequirement):
         return self
 
     @property
-    def limits_knowledge(self) -> bool:
-        return True
-
-    def key_sets(self, quasi: Sequence[str]) -> tuple[KeySets, ...]:
-        return ()
+    def known_parts(self) -> KnownParts:  # type: ignore[override]
+        return KnownParts(items=self.m)
 
     def counted(self, counts: ClassCounts) -> Mapping[str, ValueCounts]:
         return counts.sets
@@ -100,3 +103,9 @@ def least_support(column: Column, most: int) -> int:
             for some in combinations(items, size):
                 found[some] += rows
     return min((rows for rows in found.values() if rows), default=0)
+
+
+def judge_items(requirement: Requirement, table: CodedTable) -> Verdict:
+    """Judge a requirement on the items of the sets of a table."""
+    assert isinstance(requirement, KmAnonymity)  # the only one that is judged so
+    return requirement.judge_items(table)

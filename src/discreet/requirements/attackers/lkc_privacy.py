@@ -9,15 +9,13 @@ value fills more than the share C of these rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from discreet.requirements.attackers.attacker import KeySets
-from discreet.requirements.base import Domain, Domains
+from discreet.requirements.base import Algebra, ClassNeeds, Domain, Domains, KnownParts
 from discreet.requirements.covered_values import SparingRequirement
 from discreet.requirements.exact_ratios import exact, scaled
 from discreet.statements import Statement
@@ -36,8 +34,7 @@ class LkcPrivacy(SparingRequirement):
     """
 
     name: ClassVar[str] = "lkc-privacy"
-    figure_name: ClassVar[str] = "c"
-    smaller_is_better: ClassVar[bool] = True
+    algebra: ClassVar[Algebra] = Algebra("c", smaller_is_better=True)
 
     l: int = Field(  # noqa: E741 (the job's key)
         ge=1, description="The greatest number of quasi-identifiers that an attacker knows."
@@ -52,19 +49,13 @@ class LkcPrivacy(SparingRequirement):
         return self
 
     @property
-    def limits_knowledge(self) -> bool:
-        return True
-
-    def key_sets(self, quasi: Sequence[str]) -> tuple[KeySets, ...]:
-        return (KeySets(tuple(quasi), min(self.l, len(quasi))),)
+    def known_parts(self) -> KnownParts:  # type: ignore[override]
+        return KnownParts(columns=self.l)
 
     @property
-    def least_rows(self) -> int:
-        return self.k
-
-    @property
-    def least_values(self) -> int:
-        return 1 if self.c == 0 or self.non_sensitive else math.ceil(1 / exact(self.c))
+    def needs(self) -> ClassNeeds:  # type: ignore[override]
+        unbounded = self.c == 0 or self.non_sensitive
+        return ClassNeeds(self.k, 1 if unbounded else math.ceil(1 / exact(self.c)))
 
     def passes(self, counts: ClassCounts, domains: Domains) -> NDArray[np.bool_]:
         return super().passes(counts, domains) & (counts.members >= self.k)

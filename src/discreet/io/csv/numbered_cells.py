@@ -11,8 +11,8 @@ declines a piece with a carriage return, a doubled quote or a faulty record, and
 new text once a file has many: their table would not stay in the processor's cache.
 
 Whole numbers in plain form, such as those of groups, number themselves; without that, a million
-groups in 10 million rows take twice the time or more. Polars also reads ``007`` as a number, so a piece is
-read in this way only if its cells are as long as their plain forms.
+groups in 10 million rows take twice the time or more. Polars also reads ``007`` as a number, so a
+piece is read in this way only if its cells are as long as their plain forms.
 """
 
 from __future__ import annotations

@@ -4,11 +4,10 @@ Steps in the order in which they run:
 
 1. ``share_bounds``: what the requirements ask of groups, and whether it is feasible (section 5.4).
 2. ``shared.hilbert``: quasi-identifiers to one dimension (section 5.5.1).
-3. ``group_forming``: form SA-distinct groups along the curve or in blocks (section 5.5.2);
-   ``stacked_forming`` where many rows have equal sensitive values (ours).
+3. ``group_forming``: form SA-distinct groups along the curve or in blocks (section 5.5.2), from
+   stacks of rows with equal sensitive values (ours).
 4. ``unplaced_rows``: place the remaining rows in near groups (section 5.5.2, extended), then with
-   the groups that ``donors`` finds anywhere (ours); exchange members for less loss (ours), in small
-   tables the best ``exchanges`` first.
+   the groups that ``donors`` finds anywhere (ours); exchange members for less loss (ours).
 
 ``diverse_groups`` has the kernels of all steps; ``msa_diversity`` runs them.
 """

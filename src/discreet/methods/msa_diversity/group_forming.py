@@ -1,10 +1,11 @@
 """Forming diverse groups: along a curve, or inside blocks cut without a look at what is sensitive.
 
 *Along the curve* (Abdalaal, 2012, 5.5): rows enter a pool in curve order. Where the newest row
-and some of the pool make a group, they leave it; a row that finds none before the pool is full is
-remaining. Of the rows that may join, the one that collides with the fewest others that may is
-taken first, the nearest of equals. (The paper's pseudo-code takes the most; its worked example
-agrees with the fewest.)
+and some of the pool make a group, they leave it. The pool has a *stack* for each combination of
+sensitive values: rows that exclude each other take one place however many they are, so the search
+for partners compares combinations of values instead of rows. Of the rows that may join, the one
+that collides with the fewest others that may is taken first, the nearest of equals. (The paper's
+pseudo-code takes the most; its worked example agrees with the fewest.)
 
 *In blocks*: the curve is cut where that costs the quasi-identifiers least, and the rows of a block
 are shuffled. The same pool then runs over each block alone, so that inside a block nothing but
@@ -17,54 +18,97 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.msa_diversity.diverse_groups import DiverseGroups, Rows, add
+from discreet.table.classes import group_codes
 from discreet.table.kernels import kernel
+from discreet.typing import Ints
+
+CANDIDATES = 64  # rows that are compared with each other when a group is formed
 
 
-# Compiled: each group depends on the rows that the groups before it took.
+def form_groups(rows: Rows, groups: DiverseGroups, unplaced: Ints, cuts: Ints, window: int) -> Ints:
+    """Group unplaced rows between cuts; return the first group of each block, and the end.
+
+    ``window`` is how many combinations of sensitive values are searched for the partners of a row.
+    """
+    codes = [rows.values[unplaced, j] + 1 for j in range(rows.values.shape[1])]  # 0: harmless
+    stacks = group_codes(codes, [int(code.max()) + 1 for code in codes], len(unplaced))
+    # a group takes one row of a stack, or as many as it needs where all their values are harmless
+    covered = (rows.values[unplaced[stacks.first_row]] >= 0).any(axis=1)
+    copies = np.where(covered, 1, rows.least)
+    count = int(groups.group_of_row.max(initial=-1)) + 1
+    return _form(rows, groups, unplaced, cuts, stacks.class_of_row, copies, window, count)
+
+
+# Compiled: each group changes the stacks that the next row finds.
 @kernel
-def form_groups(
+def _form(
     rows: Rows,
     groups: DiverseGroups,
-    cuts: NDArray[np.int64],  # (blocks + 1,) no group reaches over a cut
+    unplaced: NDArray[np.int64],  # in the order of the curve
+    cuts: NDArray[np.int64],  # (blocks + 1,) into ``unplaced``
+    stack_of: NDArray[np.int32],  # (unplaced,)
+    copies: NDArray[np.int64],  # (stacks,)
     window: int,
-    candidates: int,
-    hardness: NDArray[np.float64],  # (rows,), or empty to take the fewest collisions first
+    count: int,
 ) -> NDArray[np.int64]:
-    """Group rows from a moving pool of at most ``window``.
-
-    Returns the first group of each block, and the number of all groups at the end.
-    """
-    pool = np.empty(window + 1, np.int64)
-    candidate = np.empty(candidates, np.int64)
+    stacks = len(copies)
+    top = np.full(stacks, -1, np.int64)  # the place of the row that was stacked last
+    below = np.full(len(unplaced), -1, np.int64)
+    newer = np.full(stacks + 1, -1, np.int64)  # a ring of stacks that are not empty
+    older = np.full(stacks + 1, -1, np.int64)  # its two ends meet in number ``stacks``
+    newer[stacks] = older[stacks] = stacks
+    candidate = np.empty(CANDIDATES, np.int64)
     chosen = np.empty(rows.least, np.int64)
-    first_group = np.zeros(len(cuts), np.int64)
-    count = 0
-    for block in range(len(cuts) - 1):
-        pooled = 0
-        for newest in range(cuts[block], cuts[block + 1]):
-            pool[pooled] = newest
-            pooled += 1
-            chosen[0] = newest
-            found, i = 0, pooled - 2  # the nearest rows of the pool that may join it
-            while i >= 0 and found < candidates:
-                if may_join(rows, chosen, 1, pool[i]):
-                    candidate[found] = pool[i]
+    place_of_row = np.full(len(rows.values), -1, np.int64)
+    place_of_row[unplaced] = np.arange(len(unplaced))
+    first_group = np.full(len(cuts), count, np.int64)
+    block = 0
+    for i in range(len(unplaced)):
+        while i == cuts[block + 1]:  # the rows that still wait find no group in their block
+            block += 1
+            first_group[block] = count
+            while older[stacks] != stacks:
+                top[older[stacks]] = -1
+                older[stacks] = older[older[stacks]]
+            newer[stacks] = stacks
+        # the nearest rows that may be in a group with the newest
+        chosen[0] = unplaced[i]
+        found, seen, stack = 0, 0, older[stacks]
+        while stack != stacks and found < CANDIDATES and seen < window:
+            seen += 1
+            place = top[stack]
+            if may_join(rows, chosen, 1, unplaced[place]):
+                for _ in range(min(copies[stack], CANDIDATES - found)):
+                    candidate[found] = unplaced[place]
                     found += 1
-                i -= 1
-            if found >= rows.least - 1 and choose(rows, candidate, found, chosen, hardness):
-                for i in range(rows.least):
-                    add(groups, count, chosen[i])
-                count += 1
-                kept = 0
-                for i in range(pooled):
-                    if groups.group_of_row[pool[i]] < 0:
-                        pool[kept] = pool[i]
-                        kept += 1
-                pooled = kept
-            if pooled > window:
-                pool[: pooled - 1] = pool[1:pooled].copy()
-                pooled -= 1
-        first_group[block + 1] = count
+                    place = below[place]
+                    if place < 0:
+                        break
+            stack = older[stack]
+        if found >= rows.least - 1 and choose(rows, candidate, found, chosen):
+            for m in range(rows.least):
+                add(groups, count, chosen[m])
+            count += 1
+            # stacks lose the chosen rows, which are their uppermost
+            for m in range(1, rows.least):
+                stack = stack_of[place_of_row[chosen[m]]]
+                top[stack] = below[top[stack]]
+                if top[stack] < 0:
+                    older[newer[stack]] = older[stack]
+                    newer[older[stack]] = newer[stack]
+            continue
+        # without a group, the row is the uppermost of its stack, and that the newest
+        stack = stack_of[i]
+        if top[stack] >= 0:
+            older[newer[stack]] = older[stack]
+            newer[older[stack]] = newer[stack]
+        below[i] = top[stack]
+        top[stack] = i
+        older[stack] = older[stacks]
+        newer[stack] = stacks
+        newer[older[stacks]] = stack
+        older[stacks] = stack
+    first_group[block + 1 :] = count
     return first_group
 
 
@@ -86,35 +130,21 @@ def may_join(rows: Rows, chosen: NDArray[np.int64], members: int, row: int) -> b
 
 # Compiled: compares all candidates with each other for every group.
 @kernel
-def choose(
-    rows: Rows,
-    candidate: NDArray[np.int64],
-    found: int,
-    chosen: NDArray[np.int64],
-    hardness: NDArray[np.float64],
-) -> bool:
-    """Fill ``chosen`` after its first row; whether that succeeded.
-
-    Fewest collisions first, or, where ``hardness`` is given, hardest first.
-    """
+def choose(rows: Rows, candidate: NDArray[np.int64], count: int, chosen: NDArray[np.int64]) -> bool:
+    """Fill ``chosen`` after its first row, fewest collisions first; whether that succeeded."""
     members = 1
-    while members < rows.least and found:
-        best, fewest = 0, found
-        hardest = -1.0
-        for i in range(found):
-            if len(hardness):
-                if hardness[candidate[i]] > hardest:
-                    best, hardest = i, hardness[candidate[i]]
-                continue
+    while members < rows.least and count:
+        best, fewest = 0, count
+        for i in range(count):
             collisions = 0
-            for other in range(found):
-                share = False
+            for other in range(count):
+                shared = False
                 for j in range(rows.values.shape[1] if other != i else 0):
                     value = rows.values[candidate[i], j]
                     if value >= 0 and value == rows.values[candidate[other], j]:
-                        share = True
+                        shared = True
                         break
-                if share:
+                if shared:
                     collisions += 1
                     if collisions >= fewest:
                         break
@@ -123,12 +153,12 @@ def choose(
         chosen[members] = candidate[best]
         members += 1
         candidate[best] = -1
-        kept = 0
-        for i in range(found):
+        remaining = 0
+        for i in range(count):
             if candidate[i] >= 0 and may_join(rows, chosen, members, candidate[i]):
-                candidate[kept] = candidate[i]
-                kept += 1
-        found = kept
+                candidate[remaining] = candidate[i]
+                remaining += 1
+        count = remaining
     return members == rows.least
 
 

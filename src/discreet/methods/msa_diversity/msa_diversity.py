@@ -9,7 +9,7 @@ paper                  here
 ℓ-pdiversity           ``p-diversity``; ``m-diversity`` is the same test (docs/theory)
 SA-distinct group      a smallest group: ``group_forming.may_join``
 1D QI                  ``hilbert.task_keys``
-Grouping, Satisfy      ``group_forming.form_groups``, ``stacked_forming``
+Grouping, Satisfy      ``group_forming.form_groups``
 remaining tuples       ``unplaced_rows``, ``donors``
 don't-care values      ``diverse_groups.HARMLESS``
 generalize, anatomize  ``publish: generalized``, ``publish: buckets``
@@ -28,8 +28,8 @@ than ℓ: a smallest group then has as many rows as all of them need, and a valu
 rows collide (ℓ-diversity's don't-care set, Machanavajjhala et al., 2006, 4.3);
 ``joined_groups`` adds what distinct and m-diversity then ask for beyond shares.
 
-(6) Where many rows have the same sensitive values, a window of rows fills up with rows that exclude
-each other; groups are then formed from stacks of equal rows. (7) Rows that fit nowhere nearby are
+(6) Rows with the same sensitive values wait in one stack, so that the pool of rows does not fill up
+with rows that exclude each other. (7) Rows that fit nowhere nearby are
 placed with donors, and the last ones in unions of groups: no row is suppressed if the whole table
 keeps the bounds.
 
@@ -40,10 +40,7 @@ constant.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from enum import Enum
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -68,7 +65,6 @@ from discreet.methods.msa_diversity.donors import (
     place_with_donors,
     unite_remaining,
 )
-from discreet.methods.msa_diversity.exchanges import exchange_best
 from discreet.methods.msa_diversity.group_forming import cut_blocks, form_groups
 from discreet.methods.msa_diversity.joined_groups import join_failing
 from discreet.methods.msa_diversity.manifest_entry import MsaDiversityEntry
@@ -79,13 +75,11 @@ from discreet.methods.msa_diversity.share_bounds import (
     require_feasible,
     too_many,
 )
-from discreet.methods.msa_diversity.stacked_forming import form_from_stacks
 from discreet.methods.msa_diversity.unplaced_rows import (
     Limits,
     group_losses,
     improve,
     settle,
-    total_loss,
 )
 from discreet.methods.shared.grouped_rows import (
     cells_of_groups,
@@ -98,7 +92,6 @@ from discreet.methods.shared.hilbert import scale_of_values, task_keys
 from discreet.methods.shared.list_orders import order_of_words, shuffled_lists
 from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
 from discreet.requirements.k_anonymity import KAnonymity
-from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
 from discreet.table.persons import Keeping
 from discreet.table.published import GROUP
@@ -106,20 +99,19 @@ from discreet.typing import Codes, Ints
 
 # Requirements that groups meet by construction.
 KNOWN = (KAnonymity, PDiversity, DistinctLDiversity, EntropyLDiversity)
-CANDIDATES = 64  # rows that are compared with each other when a group is formed
 LARGEST_TREE = 512  # values of a hierarchy whose pairs are looked up
 COMPARED = 1024  # combinations of sensitive values among which partners are sought
-BLOCKS = (8, 16, 32, 64)  # rows of a block, in smallest groups, that are tried
+BLOCK = 8  # rows of a block, in smallest groups
 NEAREST = (64, 4096)  # groups near an unplaced row that are tried; the second in small tables
 TRIES = 1000  # exchanges that are tried for a row; five times as many in small tables
+FEW_ROWS = 20_000  # up to here a row looks among the more groups for a place
 MANY_UNPLACED = 0.1  # share of the rows from which new groups are formed before old ones grow
 LARGE = 32  # smallest groups in a group that no longer exchanges members for less loss
 BUNDLE = 8  # unplaced rows of the last unions, in smallest groups
-FEW_ROWS = 20_000  # up to here all strategies are tried, and rows are exchanged again and again
-BEST_FIRST = 5_000  # rows up to which the best exchanges are made first
-PASSES = 8  # comparisons of all near rows, where rows are exchanged again and again
-REACH = 64  # greatest distance on the curve of rows that are exchanged
-FAR = 256  # the same for the groups of the best strategy, where the best exchanges are made first
+PASSES = 16  # comparisons of all near rows, as long as they are worthwhile
+WORTHWHILE = 0.995  # the share of the loss that is left after another comparison
+REACH = 256  # greatest distance on the curve of rows that are exchanged
+COMPARISONS = 8_000_000  # pairs of rows in a comparison of a large table
 
 
 class MsaDiversity(Method):
@@ -149,12 +141,15 @@ class MsaDiversity(Method):
         default=0.05, ge=0, le=1, description="The share of the rows that may be suppressed."
     )
     window: int = Field(
-        default=256, ge=2, description="Greatest number of rows on the curve that wait for a group."
+        default=256,
+        ge=2,
+        description="Greatest number of combinations of sensitive values that are searched for "
+        "the partners of a row.",
     )
     block: int | None = Field(
         default=None,
         ge=2,
-        description="Least number of rows in a block; by default several are tried.",
+        description="Least number of rows in a block; by default eight smallest groups.",
     )
 
     @property
@@ -229,29 +224,15 @@ class MsaDiversity(Method):
             group = paper_groups(values, _places(task, order), bounds.least)
             codes = _stacked(task.table.quasi_identifiers, order)
             return Grouped(order, group, codes, {"grouped": int((group >= 0).sum())})
-        attempts = self._attempts(task, bounds, order)
-        best = next(attempts)
-        for other in attempts:  # the loss of a lone attempt is not measured
-            best = min(best, other, key=lambda attempt: attempt.merit)
-        if self.grouping == "curve" and len(order) <= BEST_FIRST:
-            exchange_members(best.rows, best.groups, FAR)
-        return Grouped(best.order, _renumbered(best.groups), best.rows.codes, best.steps)
-
-    def _attempts(self, task: Task, bounds: Bounds, order: Ints) -> Iterator[Attempt]:
-        """Return what each strategy comes to."""
         if self.grouping == "blocks":
-            sizes = [self.block] if self.block else [bounds.least * times for times in BLOCKS]
-            if len(sizes) > 1 and len(order) > FEW_ROWS:  # choose on a stretch of the curve
-                stretch = order[len(order) // 2 :][:FEW_ROWS]
-                tried = [in_blocks(task, bounds, stretch, s, self.window).merit for s in sizes]
-                sizes = [sizes[tried.index(min(tried))]]
-            for size in sizes:
-                yield in_blocks(task, bounds, order, size, self.window)
-            return
-        if len(order) <= FEW_ROWS:
-            yield from (along_curve(task, bounds, order, self.window, way) for way in Way)
-            return
-        yield along_curve(task, bounds, order, self.window, None)
+            attempt = in_blocks(
+                task, bounds, order, self.block or BLOCK * bounds.least, self.window
+            )
+        else:
+            attempt = along_curve(task, bounds, order, self.window)
+        return Grouped(
+            attempt.order, _renumbered(attempt.groups), attempt.rows.codes, attempt.steps
+        )
 
 
 class Grouped(NamedTuple):
@@ -263,19 +244,11 @@ class Grouped(NamedTuple):
     steps: dict[str, int]  # how many rows each took
 
 
-@dataclass(frozen=True, eq=False)
-class Attempt:
-    """What one strategy came to."""
-
+class Attempt(NamedTuple):
     order: Ints  # of the rows that the groups number
     rows: Rows
     groups: DiverseGroups
     steps: dict[str, int]  # how many rows each took
-
-    @cached_property
-    def merit(self) -> tuple[int, float]:
-        """Fewest suppressed first, then the least loss."""
-        return self.steps["suppressed"], total_loss(self.rows, self.groups)
 
 
 # ---- the steps
@@ -360,52 +333,26 @@ def _pair_losses(hierarchy: Hierarchy) -> NDArray[np.float64]:
     return loss.ravel()
 
 
-class Way(Enum):
-    """How the first groups are formed along the curve."""
-
-    COLLISIONS = "from a window, fewest collisions first"
-    HARDEST = "from a window, most frequent value first"
-    STACKS = "from stacks of rows with equal sensitive values"
-
-
-def along_curve(task: Task, bounds: Bounds, order: Ints, window: int, way: Way | None) -> Attempt:
-    """Group strictly along the curve, then let near groups exchange members for less loss.
-
-    Without a given way, stacks are used where too many rows find no group in the window.
-    """
+def along_curve(task: Task, bounds: Bounds, order: Ints, window: int) -> Attempt:
+    """Group strictly along the curve, then let near groups exchange members for less loss."""
     rows = rows_along(task, bounds, order)
-    groups = form_along(rows, window, way or Way.COLLISIONS)
-    if way is None and _unplaced(groups) > MANY_UNPLACED * len(order):
-        groups = form_along(rows, window, Way.STACKS)
+    groups = empty_groups(len(order))
+    form_groups(rows, groups, np.arange(len(order)), np.array([0, len(order)]), window)
     steps = {"grouped": int((groups.group_of_row >= 0).sum())}
     settle_remaining_rows(rows, groups, steps)
-    exchange_members(rows, groups, min(REACH, max(4, 400 * FEW_ROWS // len(order))))
+    exchange_members(rows, groups)
     return Attempt(order, rows, groups, steps)
 
 
-def exchange_members(rows: Rows, groups: DiverseGroups, reach: int) -> None:
-    """Let groups exchange rows at most ``reach`` apart on the curve where that loses less."""
-    count = len(rows.values)
+def exchange_members(rows: Rows, groups: DiverseGroups) -> None:
+    """Let near groups exchange members, again and again as long as that loses much less."""
+    reach = min(REACH, max(4, COMPARISONS // len(rows.values)))
     loss = group_losses(rows, groups)
-    most = LARGE * rows.least
-    if count <= BEST_FIRST:
-        exchange_best(rows, groups, loss, reach, most, PASSES)
-        return
-    for _ in range(PASSES if count <= FEW_ROWS else 1):
-        if not improve(rows, groups, loss, reach, most):
+    for _ in range(PASSES):
+        before = loss.sum()
+        improve(rows, groups, loss, reach, LARGE * rows.least)
+        if loss.sum() > WORTHWHILE * before:
             break
-
-
-def form_along(rows: Rows, window: int, way: Way) -> DiverseGroups:
-    """Return the first groups."""
-    count = len(rows.values)
-    groups = empty_groups(count)
-    if way is Way.STACKS:
-        form_stacked(rows, groups, np.arange(count))
-        return groups
-    hardness = hardness_of(rows) if way is Way.HARDEST else np.zeros(0)
-    form_groups(rows, groups, np.array([0, count]), window, CANDIDATES, hardness)
-    return groups
 
 
 def in_blocks(task: Task, bounds: Bounds, order: Ints, block: int, window: int) -> Attempt:
@@ -418,7 +365,7 @@ def in_blocks(task: Task, bounds: Bounds, order: Ints, block: int, window: int) 
         values=rows.values.take(shuffled, axis=0), codes=rows.codes.take(shuffled, axis=0)
     )
     groups = empty_groups(len(order))
-    first_group = form_groups(rows, groups, cuts, window, CANDIDATES, np.zeros(0))
+    first_group = form_groups(rows, groups, np.arange(len(order)), cuts, window)
     steps = {"grouped": int((groups.group_of_row >= 0).sum())}
     limits = Limits(0, 10_000, 8 * rows.least, 1)
     by_chance = shuffled_lists(task.rng, first_group)
@@ -434,11 +381,6 @@ def in_blocks(task: Task, bounds: Bounds, order: Ints, block: int, window: int) 
 def _tally(steps: dict[str, int], took: NDArray[np.int64]) -> None:
     for name, rows in zip(("placed", "exchanged", "joined"), took.tolist(), strict=True):
         steps[name] = steps.get(name, 0) + rows
-
-
-def hardness_of(rows: Rows) -> NDArray[np.float64]:
-    """Return how frequent the most frequent value of each row is, over what is allowed."""
-    return np.asarray(_frequency(rows, slice(None)).max(axis=0), np.float64)
 
 
 def _frequency(rows: Rows, chosen: Ints | slice) -> NDArray[np.float64]:
@@ -459,7 +401,7 @@ def settle_remaining_rows(rows: Rows, groups: DiverseGroups, steps: dict[str, in
     """Find a group for every row that has none: near groups first, then donors, then unions."""
     unplaced = np.flatnonzero(groups.group_of_row < 0)
     if len(unplaced) > MANY_UNPLACED * len(rows.values):
-        form_stacked(rows, groups, unplaced)
+        form_groups(rows, groups, unplaced, np.array([0, len(unplaced)]), COMPARED)
         steps["new_groups"] = len(unplaced) - _unplaced(groups)
     few = len(rows.values) <= FEW_ROWS
     for nearest in NEAREST if few else NEAREST[:1]:
@@ -471,7 +413,7 @@ def settle_remaining_rows(rows: Rows, groups: DiverseGroups, steps: dict[str, in
         _tally(steps, settle_with_donors(rows, groups, NEAREST[0], limits))
     unplaced = np.flatnonzero(groups.group_of_row < 0)
     if len(unplaced):
-        form_stacked(rows, groups, unplaced)
+        form_groups(rows, groups, unplaced, np.array([0, len(unplaced)]), COMPARED)
         steps["new_groups"] = steps.get("new_groups", 0) + len(unplaced) - _unplaced(groups)
     unplaced = np.flatnonzero(groups.group_of_row < 0)
     if len(unplaced):
@@ -482,16 +424,6 @@ def settle_remaining_rows(rows: Rows, groups: DiverseGroups, steps: dict[str, in
 
 def _unplaced(groups: DiverseGroups) -> int:
     return int((groups.group_of_row < 0).sum())
-
-
-def form_stacked(rows: Rows, groups: DiverseGroups, unplaced: NDArray[np.int64]) -> None:
-    """Form groups of unplaced rows, however far apart."""
-    codes = [rows.values[unplaced, j] + 1 for j in range(rows.values.shape[1])]  # 0: harmless
-    stacks = group_codes(codes, [int(code.max()) + 1 for code in codes], len(unplaced))
-    form_from_stacks(
-        rows, groups, unplaced, stacks.class_of_row, stacks.count, CANDIDATES, COMPARED,
-        int(groups.group_of_row.max(initial=-1)) + 1,
-    )  # fmt: skip
 
 
 def _along(groups: DiverseGroups, rows: Ints) -> tuple[Ints, Ints]:

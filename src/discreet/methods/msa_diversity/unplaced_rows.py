@@ -297,9 +297,3 @@ def _members(group_of_row: Codes, codes: Codes) -> Iterator[tuple[Ints, Ints]]:
         placed = np.flatnonzero(group >= 0)
         code = codes[first : first + STRETCH][placed]
         yield group[placed].astype(np.int64), code.astype(np.int64)
-
-
-def total_loss(rows: Rows, groups: DiverseGroups) -> float:
-    """Σ over rows and quasi-identifiers of the loss of the row's cell; 1 for a suppressed one."""
-    suppressed = int((groups.group_of_row < 0).sum())
-    return float(group_losses(rows, groups).sum() + suppressed * rows.codes.shape[1])

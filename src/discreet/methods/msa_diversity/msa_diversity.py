@@ -101,7 +101,7 @@ from discreet.typing import Codes, Ints
 KNOWN = (KAnonymity, PDiversity, DistinctLDiversity, EntropyLDiversity)
 LARGEST_TREE = 512  # values of a hierarchy whose pairs are looked up
 COMPARED = 1024  # combinations of sensitive values among which partners are sought
-BLOCK = 8  # rows of a block, in smallest groups
+BLOCKS = (8, 32)  # rows of a block, in smallest groups, that are tried
 NEAREST = (64, 4096)  # groups near an unplaced row that are tried; the second in small tables
 TRIES = 1000  # exchanges that are tried for a row; five times as many in small tables
 FEW_ROWS = 20_000  # up to here a row looks among the more groups for a place
@@ -149,7 +149,7 @@ class MsaDiversity(Method):
     block: int | None = Field(
         default=None,
         ge=2,
-        description="Least number of rows in a block; by default eight smallest groups.",
+        description="Least number of rows in a block; by default 8 or 32 smallest groups.",
     )
 
     @property
@@ -225,8 +225,9 @@ class MsaDiversity(Method):
             codes = _stacked(task.table.quasi_identifiers, order)
             return Grouped(order, group, codes, {"grouped": int((group >= 0).sum())})
         if self.grouping == "blocks":
-            attempt = in_blocks(
-                task, bounds, order, self.block or BLOCK * bounds.least, self.window
+            sizes = [self.block] if self.block else [times * bounds.least for times in BLOCKS]
+            attempt = min(
+                (in_blocks(task, bounds, order, size, self.window) for size in sizes), key=_cost
             )
         else:
             attempt = along_curve(task, bounds, order, self.window)
@@ -252,6 +253,11 @@ class Attempt(NamedTuple):
 
 
 # ---- the steps
+
+
+def _cost(attempt: Attempt) -> tuple[int, float]:
+    """The rows that an attempt suppresses, then its loss."""
+    return attempt.steps["suppressed"], float(group_losses(attempt.rows, attempt.groups).sum())
 
 
 def curve_order(task: Task) -> Ints:

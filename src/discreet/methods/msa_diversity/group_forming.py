@@ -67,10 +67,11 @@ def _form(
         while i == cuts[block + 1]:  # the rows that still wait find no group in their block
             block += 1
             first_group[block] = count
-            while older[stacks] != stacks:
-                top[older[stacks]] = -1
-                older[stacks] = older[older[stacks]]
-            newer[stacks] = stacks
+            stack = older[stacks]
+            while stack != stacks:
+                top[stack] = -1
+                stack = older[stack]
+            newer[stacks] = older[stacks] = stacks
         # the nearest rows that may be in a group with the newest
         chosen[0] = unplaced[i]
         found, seen, stack = 0, 0, older[stacks]

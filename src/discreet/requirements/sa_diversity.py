@@ -161,13 +161,16 @@ class ConditionalLDiversity(Requirement):
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         spared = (self.non_sensitive or {}).get(attribute, ())
-        kept = (counts.kept or {}).get((self.reader, self.known, spared))
-        if kept is None:
+        try:
+            remaining = ({} if counts.kept is None else counts.kept)[
+                self.reader, self.known, spared
+            ]
+        except KeyError:
             raise InputError(
                 f"{self.name}: only a release by 'decomposition' whose primary attribute is "
                 f"'{self.known}' can guarantee it. Use that method, or drop the requirement."
-            )
-        return np.where(np.isinf(kept[attribute]), self.l, kept[attribute])
+            ) from None
+        return np.where(np.isinf(remaining[attribute]), self.l, remaining[attribute])
 
     def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
         return self.figures(counts, domains, attribute) >= self.l

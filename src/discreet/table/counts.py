@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import stable_order, starts_of
 from discreet.table.kernels.tiers import is_loaded
-from discreet.typing import Codes, Ints
+from discreet.typing import Codes, Floats, Ints
 
 SPARSE = 8  # cells for each entry, above which entries are sorted
 SINGLE = 2  # rows for each class of a single row, below which values of these are not counted
@@ -94,6 +95,9 @@ class RefinedCounts:
     class_of_refined: NDArray[np.int32]  # (refined classes,) the class that each lies in
 
 
+KeptCounts = Mapping[tuple[str, str, tuple[str | None, ...]], Mapping[str, Floats]]
+
+
 @dataclass(frozen=True, eq=False)
 class ClassCounts:
     """The size of every class and, for each sensitive attribute, its value counts.
@@ -107,9 +111,7 @@ class ClassCounts:
     refined: Mapping[str, RefinedCounts] | None = None
     # By attacker and known attribute, then by attribute: the least number of values that remain
     # possible in each class. Only a decomposed release has these.
-    kept: (
-        Mapping[tuple[str, str, tuple[str | None, ...]], Mapping[str, NDArray[np.float64]]] | None
-    ) = None
+    kept: KeptCounts | None = None
     sets: Mapping[str, ValueCounts] = field(default_factory=dict)
     real: NDArray[np.int64] | None = None  # (classes,) where some rows are counterfeits: the others
     # (classes + 1,) where a population is given: its persons whom the cells of each class cover,
@@ -148,11 +150,11 @@ class ClassCounts:
             refined = RefinedCounts(single, ones, np.arange(len(value), dtype=np.int32))
             by_name = {attribute: single}
             # who knows the other attributes of a single row is left with its own value
-            kept = {
-                key: {name: np.ones(len(value)) for name in left}
-                for key, left in (self.kept or {}).items()
-            }
-            yield ClassCounts(ones, by_name, {attribute: refined}, kept or None, by_name)
+            alone = {attribute: np.ones(len(value))}
+            kept: KeptCounts | None = None
+            if self.kept is not None:
+                kept = defaultdict(partial(dict[str, Floats], alone))
+            yield ClassCounts(ones, by_name, {attribute: refined}, kept, by_name)
 
     def keep(self, mask: NDArray[np.bool_]) -> ClassCounts:
         """The counts of some classes alone, as if the others had been suppressed."""

@@ -53,7 +53,7 @@ _HOME_OF_NAME = {
     "Result": "discreet.result",
     "Audit": "discreet.releases.audit.audit",
     "Check": "discreet.job.table_check",
-    "SeriesAudit": "discreet.api.shared.series_audit",
+    "SeriesAudit": "discreet.api.series_audit",
     "BayesAudit": "discreet.api.bayes",
     "Measures": "discreet.utility.figures",
     "ProjectedMeasures": "discreet.utility.figures",
@@ -138,7 +138,7 @@ if TYPE_CHECKING:
     from discreet.api.repair import Repairs as Repairs
     from discreet.api.repair import repair as repair
     from discreet.api.series import audit_series as audit_series
-    from discreet.api.shared.series_audit import SeriesAudit as SeriesAudit
+    from discreet.api.series_audit import SeriesAudit as SeriesAudit
     from discreet.attacks.run import AttackReport as AttackReport
     from discreet.errors import AuditError as AuditError
     from discreet.errors import DiscreetError as DiscreetError

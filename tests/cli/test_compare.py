@@ -116,7 +116,7 @@ def test_wrong_calls(job, arguments, said):
 
 
 def test_parameters_go_where_each_method_has_them(job):
-    from discreet.api.shared.settings_grid import settings_of
+    from discreet.api.settings_grid import settings_of
 
     loaded = dc.Job.load(job)
     settings = settings_of(

@@ -9,8 +9,8 @@ from contextlib import nullcontext
 
 import pytest
 
-from discreet.api.shared import warm_up as module
-from discreet.api.shared.warm_up import warm_up
+from discreet.api import warm_up as module
+from discreet.api.warm_up import warm_up
 from discreet.errors import EngineError, InputError
 from discreet.methods.registry import METHODS
 

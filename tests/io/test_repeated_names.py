@@ -9,7 +9,7 @@ import yaml
 from tests.saving import UNATTACKED
 
 import discreet as dc
-from discreet.api.tables.opened_table import OpenedTable
+from discreet.addons.studio.opened_table import OpenedTable
 from discreet.errors import InputError
 from discreet.io.header import distinct_names
 from discreet.job.proposing.job_text import propose_job

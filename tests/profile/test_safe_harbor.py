@@ -7,8 +7,7 @@ import pytest
 from tests.saving import UNATTACKED
 
 import discreet as dc
-from discreet.job.proposing.untyped_table import read_untyped
-from discreet.job.safe_harbor import (
+from discreet.addons.evidence.safe_harbor import (
     FOUND,
     IDENTIFIERS,
     LOOK_AT,
@@ -16,6 +15,7 @@ from discreet.job.safe_harbor import (
     named_identifier,
     safe_harbor,
 )
+from discreet.job.proposing.untyped_table import read_untyped
 
 ROWS = 40
 COLUMNS = {

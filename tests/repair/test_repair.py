@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet as dc
+from discreet.api import job_changes
 from discreet.api import repair as repairing
-from discreet.api.shared import job_changes
-from discreet.api.shared.job_changes import CANDIDATES, Change, Problem, Situation
+from discreet.api.job_changes import CANDIDATES, Change, Problem, Situation
 from discreet.cli.app import app
 from discreet.errors import InputError, JobError, RiskError
 from discreet.job.edits import Edit

@@ -14,11 +14,11 @@ import pytest
 from tests.saving import REASON
 
 import discreet as dc
+from discreet.addons.evidence.safe_harbor import named_identifier
 from discreet.attacks.attackers import AttackerPreset, StandardAttacker
 from discreet.attacks.registry import ATTACKS
 from discreet.attacks.run import AttackReport
 from discreet.job.attackers import JobAttackers
-from discreet.job.safe_harbor import named_identifier
 from discreet.job.sign_off import SignOff
 from discreet.releases.manifest import Manifest, SinglingOut
 from discreet.report.risk_verdict import LOOK, READY, REFUSE, Review, RiskVerdict, risk_verdict

@@ -20,15 +20,15 @@ from tests.studio.served import SOURCE, Client, Served, served
 
 import discreet
 from discreet import HierarchyError
-from discreet.addons.studio.private_folder import PrivateFolder
-from discreet.addons.studio.tables import StudioTables
-from discreet.api.tables.hierarchy_levels import (
+from discreet.addons.studio.hierarchy_levels import (
     declared_column,
     describe_hierarchy,
     edit_hierarchy,
 )
-from discreet.api.tables.job_mapping import read_mapping, with_absolute_paths, write_mapping
-from discreet.api.tables.opened_table import OpenedTable
+from discreet.addons.studio.job_mapping import read_mapping, with_absolute_paths, write_mapping
+from discreet.addons.studio.opened_table import OpenedTable
+from discreet.addons.studio.private_folder import PrivateFolder
+from discreet.addons.studio.tables import StudioTables
 from discreet.job.proposing.untyped_table import UntypedTable, read_untyped
 
 

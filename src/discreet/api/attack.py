@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from discreet.api.shared.opened_release import job_of_release, opened_release, source_rows_of
+from discreet.api.opened_release import job_of_release, opened_release, source_rows_of
 from discreet.attacks.base import Attack
 from discreet.attacks.registry import AnyAttack
 from discreet.attacks.run import AttackReport, run_attacks

@@ -46,7 +46,7 @@ def audit(
     folder = path_of(release, "The release")
     job, task = None, None
     if original is not None:
-        from discreet.api.shared.opened_release import job_of_original
+        from discreet.api.opened_release import job_of_original
         from discreet.pipeline.prepare import prepare
 
         job = job_of_original(original)

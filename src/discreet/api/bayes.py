@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.api.shared.opened_release import job_of_release, opened_release
+from discreet.api.opened_release import job_of_release, opened_release
 from discreet.errors import InputError
 from discreet.job.model import Job
 from discreet.methods.base import Progress, Task, no_progress

@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.api.shared.settings_grid import Setting, settings_of, suited_settings
+from discreet.api.settings_grid import Setting, settings_of, suited_settings
 from discreet.attacks.downcoding import pinned_share
 from discreet.by_name import nearest
 from discreet.errors import DiscreetError, InputError, PromiseError

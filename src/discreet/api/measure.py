@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.api.compare import Original, School
-from discreet.api.shared.opened_release import job_of_release, names_job, opened_release
+from discreet.api.opened_release import job_of_release, names_job, opened_release
 from discreet.job.model import Job
 from discreet.methods.base import Progress, no_progress
 from discreet.pipeline.release import Release

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.api.compare import Original
-from discreet.api.shared.job_changes import Change, Problem, Situation, proposed_changes
+from discreet.api.job_changes import Change, Problem, Situation, proposed_changes
 from discreet.attacks.registry import ATTACKS
 from discreet.attacks.run import AttackReport, run_attacks
 from discreet.errors import DiscreetError, InfeasibleError, InputError, JobError

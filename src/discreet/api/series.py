@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from discreet.api.shared.series_audit import SeriesAudit
+from discreet.api.series_audit import SeriesAudit
 from discreet.attacks.beliefs import requirements_about
 from discreet.attacks.cross_release import (
     correspondence,

@@ -31,7 +31,7 @@ from discreet.cli.console import (
 )
 
 if TYPE_CHECKING:
-    from discreet.api.shared.series_audit import SeriesAudit
+    from discreet.api.series_audit import SeriesAudit
     from discreet.attacks.base import Attack
 
 
@@ -151,7 +151,7 @@ def _chosen(names: str | None, knowledge: Path | None) -> list[Attack] | None:
 
 def _say_series(found: SeriesAudit, page: Path | None, *, as_json: bool, quiet: bool) -> None:
     """Print what attacks on several releases of the same records found."""
-    from discreet.api.shared.series_audit import describe_attacks
+    from discreet.api.series_audit import describe_attacks
 
     if page is not None:
         write_page(page, found, quiet=quiet)

@@ -23,7 +23,7 @@ from discreet.cli.console import (
 )
 
 if TYPE_CHECKING:
-    from discreet.api.shared.series_audit import SeriesAudit
+    from discreet.api.series_audit import SeriesAudit
     from discreet.methods.base import Progress
     from discreet.result import Result
 
@@ -149,7 +149,7 @@ def _audit_one(
 
 
 def _described(found: SeriesAudit) -> tuple[dict[str, Any], list[str], Result]:
-    from discreet.api.shared.series_audit import describe
+    from discreet.api.series_audit import describe
 
     return found.to_dict(), describe(found), found
 

@@ -19,7 +19,7 @@ def warm_up(
 ) -> None:
     """Compile all kernels once, so that later commands are fast."""
     with guarded(debug=debug):
-        from discreet.api.shared.warm_up import warm_up as compile_kernels
+        from discreet.api.warm_up import warm_up as compile_kernels
 
         with progress_bar(quiet=quiet) as progress:
             compiled = compile_kernels(method or (), progress=progress)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.addons.evidence.document import ThresholdTest
+from discreet.addons.evidence.safe_harbor import IdentifierFinding, safe_harbor
 from discreet.attacks.risk import Risk
 from discreet.attacks.run import AttackReport
 from discreet.job.model import Job
-from discreet.job.safe_harbor import IdentifierFinding, safe_harbor
 from discreet.releases.audit.audit import Audit
 from discreet.releases.kinds.base import Kind, class_sizes
 from discreet.releases.manifest import Manifest, SinglingOut

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from discreet.addons.evidence.document import Evidence
 from discreet.addons.evidence.facts import ReleaseFacts
 from discreet.api.audit import audit_files
-from discreet.api.shared.opened_release import job_of_original
+from discreet.api.opened_release import job_of_original
 from discreet.attacks.run import run_attacks
 from discreet.errors import AuditError, InputError
 from discreet.io.signatures import SIGNATURE

@@ -13,9 +13,15 @@ from discreet.addons.evidence.document import (
     ToWrite,
 )
 from discreet.addons.evidence.facts import PUBLIC_RELEASE, SMALLEST_CELL, ReleaseFacts
+from discreet.addons.evidence.safe_harbor import (
+    FOUND,
+    IDENTIFIERS,
+    LOOK_AT,
+    NOT_FOUND,
+    named_identifier,
+)
 from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import Criterion, Finding
-from discreet.job.safe_harbor import FOUND, IDENTIFIERS, LOOK_AT, NOT_FOUND, named_identifier
 from discreet.knowledge.population_figures import SOURCES
 from discreet.releases.explanation import (
     certain_attackers,

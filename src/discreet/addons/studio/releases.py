@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet import DiscreetError, InputError, Ledger, LedgerSettings
 from discreet.addons.studio.answers import RefusedError
-from discreet.api.shared.release_summary import summarize_release
+from discreet.addons.studio.release_summary import summarize_release
 
 MANIFEST = "manifest.json"
 REPORT = "report.html"

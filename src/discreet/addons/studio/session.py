@@ -21,7 +21,16 @@ from discreet.addons.studio.downloads import (
     save_release,
     zipped,
 )
+from discreet.addons.studio.job_choices import job_choices
+from discreet.addons.studio.job_mapping import read_mapping
 from discreet.addons.studio.private_folder import PrivateFolder
+from discreet.addons.studio.release_summary import (
+    accept_risk_of,
+    accepted_risk,
+    require_accepted,
+    sign_off_release,
+    sign_offs,
+)
 from discreet.addons.studio.releases import (
     REPORT,
     StudioReleases,
@@ -33,16 +42,8 @@ from discreet.addons.studio.runs import StudioRun, StudioRuns
 from discreet.addons.studio.tables import HIERARCHIES, StudioTable, StudioTables, file_name
 from discreet.addons.studio.work import COMPARISON, JOB, PAGE, PREVIEW, RELEASE, RISK
 from discreet.api.compare import compared_job
-from discreet.api.shared.deciding import ATTACK_SECONDS, require_reason
-from discreet.api.shared.release_summary import (
-    accept_risk_of,
-    accepted_risk,
-    require_accepted,
-    sign_off_release,
-    sign_offs,
-)
-from discreet.api.tables.job_choices import job_choices
-from discreet.api.tables.job_mapping import read_mapping
+from discreet.pipeline.decide import require_reason
+from discreet.pipeline.release import ATTACK_SECONDS
 
 TABLE_RUNS = ("publish", "preview", "compare", "costs")
 RELEASE_RUNS = ("audit", "attack", "measure")

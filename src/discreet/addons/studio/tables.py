@@ -13,16 +13,16 @@ from typing import Any
 
 from discreet import InputError, Job
 from discreet.addons.studio.answers import RefusedError
-from discreet.addons.studio.private_folder import PrivateFolder
-from discreet.api.demonstrate import make_patients
-from discreet.api.tables.feasible_guarantees import feasible_guarantees
-from discreet.api.tables.hierarchy_levels import (
+from discreet.addons.studio.feasible_guarantees import feasible_guarantees
+from discreet.addons.studio.hierarchy_levels import (
     declared_column,
     describe_hierarchy,
     edit_hierarchy,
 )
-from discreet.api.tables.job_mapping import read_mapping, with_absolute_paths, write_mapping
-from discreet.api.tables.opened_table import OpenedTable
+from discreet.addons.studio.job_mapping import read_mapping, with_absolute_paths, write_mapping
+from discreet.addons.studio.opened_table import OpenedTable
+from discreet.addons.studio.private_folder import PrivateFolder
+from discreet.api.demonstrate import make_patients
 from discreet.regular_files import read_text
 
 UNUSED = 600.0  # seconds after which a table leaves the memory until it is asked for again

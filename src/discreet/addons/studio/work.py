@@ -12,10 +12,10 @@ from typing import Any
 
 import discreet
 from discreet import Job, LedgerSettings, Release
-from discreet.api.shared.deciding import save_release
-from discreet.api.shared.release_summary import summarize_release
-from discreet.api.tables.release_preview import release_preview
-from discreet.api.tables.step_costs import step_costs
+from discreet.addons.studio.release_preview import release_preview
+from discreet.addons.studio.release_summary import summarize_release
+from discreet.addons.studio.step_costs import step_costs
+from discreet.pipeline.run import save_release
 
 Request = Mapping[str, Any]
 Progress = Callable[[str, float], None]

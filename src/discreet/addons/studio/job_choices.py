@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from discreet.api.tables.opened_table import PRESET_TEXTS
+from discreet.addons.studio.opened_table import PRESET_TEXTS
 from discreet.attacks.registry import ATTACKS
 from discreet.by_name import Named
 from discreet.hierarchies.specs import StandardName

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from discreet.addons.studio.opened_table import OpenedTable
 from discreet.api.check import judged_task
-from discreet.api.tables.opened_table import OpenedTable
 from discreet.errors import DiscreetError
 from discreet.io.frames import code_series
 from discreet.job.model import Job

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 
 import polars as pl
 import pytest
@@ -229,3 +230,39 @@ def test_others_are_dropped_without_being_named(table):
                    requirements=asked, method="mondrian")  # fmt: skip
     with pytest.raises(dc.JobError, match="no column 'agee'"):
         dc.publish(table, wrong)
+
+
+@pytest.mark.parametrize("receiver", ["public", "research", "internal"])
+def test_a_receiver_sets_the_attackers_and_says_where_numbers_come_from(table, receiver):
+    proposed = dc.propose(table, preset=receiver, folder=table.parent)
+    assert yaml.safe_load(proposed.text)["attackers"] == receiver
+    comments = [line for line in proposed.text.splitlines() if line.startswith("# ")]
+    for number in ("k = ", "l = "):
+        assert any(line.startswith(f"# {number}") for line in comments)
+
+
+def test_init_tries_its_job_and_repairs_it(tmp_path, capsys):
+    """Age gives the diagnosis away: the first proposal is refused, the written job is not."""
+    from discreet.cli.beginning import init
+
+    draw = random.Random(3)
+    ages = [draw.randint(20, 79) for _ in range(600)]
+    illness = ["flu", "gout", "asthma", "ulcer", "angina", "stroke"]
+    frame = pl.DataFrame({
+        "age": ages,
+        "sex": [draw.choice("fm") for _ in ages],
+        "diagnosis": [illness[age // 10 - 2] if draw.random() < 0.95 else "cold" for age in ages],
+        "smoker": [draw.choice(["yes", "no"]) for _ in ages],
+    })  # fmt: skip
+    table = tmp_path / "t.csv"
+    frame.write_csv(table)
+    first = dc.propose(table, folder=tmp_path)
+    with pytest.raises(dc.RiskError):
+        dc.publish(None, first.job, seed=0).save(tmp_path / "refused")
+    init(str(table), output=tmp_path / "job.yaml", budget="60s", quiet=True)
+    text = (tmp_path / "job.yaml").read_text(encoding="utf-8")
+    assert "As first proposed: 'Do not publish'." in text
+    assert "# Changed: " in text
+    assert "before discreet repair:" in text
+    assert "Changed: " in capsys.readouterr().out
+    dc.publish(None, tmp_path / "job.yaml", seed=0).save(tmp_path / "release")

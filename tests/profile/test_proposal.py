@@ -285,3 +285,12 @@ def test_rare_values_of_a_sensitive_attribute(tmp_path):
     assert "gout" not in text
     usual = table.with_columns(diagnosis=pl.Series(["flu", "cold"] * 50))
     assert "rare: auto" not in propose_job(usual, tmp_path).text
+
+
+def test_amounts_and_degrees_stay_integers_whatever_they_are_of(tmp_path):
+    """Years at a company are no companies, and the satisfaction with a job is no job."""
+    names = ["YearsAtCompany", "JobLevel", "JobSatisfaction", "region", "occupation_code"]
+    columns = {name: [i // (at + 1) % 7 for i in range(210)] for at, name in enumerate(names)}
+    text = propose_job(pl.DataFrame(columns), tmp_path).text
+    types = {name: one.get("type") for name, one in yaml.safe_load(text)["attributes"].items()}
+    assert types == dict(zip(names, ["integer"] * 3 + ["text"] * 2, strict=True))

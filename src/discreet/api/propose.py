@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from discreet.api.repair import Repair, Repairs, Trial, repair
+from discreet.errors import DiscreetError
+from discreet.job.edits import edited_text
 from discreet.job.proposing.job_text import ProposedJob, propose_job
+from discreet.methods.base import Progress, no_progress
 from discreet.regular_files import path_of
 
 PresetName = Literal["public", "research", "internal", "hipaa-safe-harbor", "cms-11"]
@@ -34,3 +39,55 @@ def propose(
     place = Path.cwd() if folder is None else path_of(folder, "The folder").resolve()
     options = dict(source or {}) | ({} if encoding is None else {"encoding": encoding})
     return propose_job(data, place, preset=preset, options=options, table=table, query=query)
+
+
+def tried_proposal(
+    proposed: ProposedJob, *, budget: float, progress: Progress = no_progress
+) -> tuple[ProposedJob, list[str]]:
+    """Publish a proposed job in memory, and repair it if its release is refused or says nothing.
+
+    Return the job, whose comments say what was changed, and the result in lines. Changes that are
+    right only if the steward decides so are not made.
+    """
+    try:
+        result = repair(None, proposed.job, budget=budget, unusable_only=True, progress=progress)
+    except DiscreetError as error:  # the table cannot be published, or the time ended
+        return proposed, [f"The job was not tried: {error}"]
+    chosen = next((one for one in result.repairs if not one.needs_decision), None)
+    if chosen is None:
+        lines = _tried_lines(result.before)
+        if not result.before.usable:
+            lines.append("No repair was found in the time of the trial: run discreet repair.")
+        return replace(proposed, text=_with_comments(proposed.text, lines)), lines
+    lines = _repaired_lines(result, chosen)
+    text = _with_comments(edited_text(proposed.text, chosen.edits), lines)
+    roles = {
+        name: replace(role, role=chosen.job.attributes[name].role)
+        for name, role in proposed.roles.items()
+        if name in chosen.job.attributes
+    }
+    return replace(proposed, text=text, roles={**proposed.roles, **roles}), lines
+
+
+def _tried_lines(trial: Trial) -> list[str]:
+    """The verdict of a trial and its reasons, in lines."""
+    verdict = f"'{trial.word}'" if trial.word else "nothing can be published"
+    loss = "" if trial.loss is None else f", information loss {trial.loss:.1%}"
+    first = f"Tried on the whole table: {verdict}{loss}."
+    return [first, *(str(reason).splitlines()[0] for reason in trial.reasons)]
+
+
+def _repaired_lines(result: Repairs, chosen: Repair) -> list[str]:
+    """The changes of a repair, what they cost, and what it costs to undo them."""
+    before = f"'{result.before.word}'" if result.before.word else "nothing can be published"
+    return [
+        _tried_lines(chosen.trial)[0],
+        f"As first proposed: {before}. {' '.join(_tried_lines(result.before)[1:])}".rstrip(),
+        *dict.fromkeys(f"Changed: {change.action} {change.cost}" for change in chosen.changes),
+        "A comment above each changed line has the line before; undone, the verdict is as first.",
+    ]
+
+
+def _with_comments(text: str, lines: list[str]) -> str:
+    """Put lines as comments in front of a job's text."""
+    return "".join(f"# {line}\n" for line in lines) + text

@@ -94,6 +94,11 @@ class Trial:
         """0 for *Ready to sign*, more for what is worse."""
         return _IMPOSSIBLE if self.word is None else _SEVERITY[self.word]
 
+    @property
+    def usable(self) -> bool:
+        """Whether the verdict lets the release appear, and its quasi-identifiers say something."""
+        return self.severity <= _SEVERITY[LOOK] and Problem.EMPTY not in self.problems
+
     def cost(self, columns: Sequence[str]) -> float:
         """The share of the information of some columns that is lost, and of the rows."""
         lost = [1.0 if name not in self.published else self.losses.get(name, 0.0)
@@ -244,20 +249,23 @@ def repair(
     *,
     budget: float = BUDGET,
     seed: int = 0,
+    unusable_only: bool = False,
     progress: Progress = no_progress,
 ) -> Repairs:
     """Search for changes of a job that make its release ready to sign, or at least publishable.
 
     ``data`` is a frame, a path, or None for the job's own source. After ``budget`` seconds the
-    search ends. Each repair of the result was verified on the whole table; its ``job`` can be
-    published as it is. ``apply_repair`` writes one to a job file.
+    search ends. With ``unusable_only`` it begins only where nothing may be published, or where the
+    quasi-identifiers would say next to nothing. Each repair of the result was verified on the whole
+    table; its ``job`` can be published as it is. ``apply_repair`` writes one to a job file.
     """
     if not budget > 0:
         raise InputError(f"budget: must be more than 0 seconds; found {budget:g}.")
     text = None
     if isinstance(job, str | Path):
         text = read_text(path_of(job, "The job file"), "Job file")
-    return _Search(Job.of(job), plain_frame(data), text, budget, seed, progress).run()
+    search = _Search(Job.of(job), plain_frame(data), text, budget, seed, progress)
+    return search.run(unusable_only=unusable_only)
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,7 +307,8 @@ class _Search:
         self._seen: set[frozenset[str]] = set()  # edits that were tried on the sample
         self._columns: list[str] = []  # that the job publishes and that have several values
 
-    def run(self) -> Repairs:
+    def run(self, *, unusable_only: bool) -> Repairs:
+        """Judge the job, and search for repairs where it needs some."""
         original = Original.read(self._job, self._data, self._told("reading"))
         self._columns = [column.name for column in original.coded if column.cardinality > 1]
         rows = original.coded.rows
@@ -314,7 +323,7 @@ class _Search:
                 f"The job as it is was not judged within {self._budget:g} s. Use a larger --budget."
             )
         listed: list[_Attempt] = []
-        if before.severity:
+        if before.severity and not (unusable_only and before.usable):
             listed = self._found(_Attempt((), before))
         return Repairs(
             before,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.comparing import seconds_of
 from discreet.cli.console import (
     Debug,
     Json,
@@ -51,7 +52,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     preset: Annotated[
         Receiver | None,
-        typer.Option("--preset", help="Guarantees by who receives the release, or by a rule."),
+        typer.Option("--for", "--preset", help="Guarantees by who receives it, or by a rule."),
     ] = None,
     ask: Annotated[
         bool, typer.Option("--ask", help="Answer eight questions, also from standard input.")
@@ -62,11 +63,18 @@ def init(
     source: SourceOptions = None,
     table: Table = None,
     query: Query = None,
+    budget: Annotated[
+        str, typer.Option("--budget", help="Time limit of the trial and its repair; 0s for none.")
+    ] = "20s",
     verbose: Verbose = False,
     json: Json = False,
+    quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Propose roles and hierarchies in a commented job file."""
+    """Propose roles and hierarchies in a commented job file.
+
+    The proposal is tried on the table, and repaired if its release would be refused or useless.
+    """
     with guarded(as_json=json, debug=debug):
         from discreet.errors import InputError
         from discreet.job.proposing.job_text import propose_job
@@ -77,7 +85,7 @@ def init(
                 f"{output} already exists. Use --force to replace it, or another --output."
             )
         if ask and preset is not None:
-            raise InputError("--ask asks who receives the release. Remove --preset.")
+            raise InputError("--ask asks who receives the release. Remove --for.")
         proposed = propose_job(
             data,
             output.resolve().parent,
@@ -88,9 +96,17 @@ def init(
             ask=_asked if ask else None,
             tell=note,
         )
+        seconds = 0.0 if budget == "0s" else seconds_of(budget)
+        trial: list[str] = []
+        # Answers and the rule's fixed levels are decisions; standard input cannot be read again.
+        if seconds and data != "-" and not ask and preset is not Receiver.SAFE_HARBOR:
+            from discreet.api.propose import tried_proposal
+
+            with progress_bar(quiet=quiet) as progress:
+                proposed, trial = tried_proposal(proposed, budget=seconds, progress=progress)
         output.write_text(proposed.text, encoding="utf-8")
         if json:
-            say_json({"job": str(output), **proposed.to_dict()})
+            say_json({"job": str(output), **proposed.to_dict(), "trial": trial})
         else:
             if proposed.persons is not None:
                 say_lines(
@@ -105,6 +121,7 @@ def init(
                     f"Wrote {output} with a proposed role for every column:",
                     *role_lines({name: str(one.role) for name, one in proposed.roles.items()}),
                     *proposal_lines(proposed.roles, verbose=verbose),
+                    *trial,
                     f"Review the roles in {output}, then run: discreet publish {output}",
                 ]
             )

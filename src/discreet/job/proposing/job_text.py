@@ -22,7 +22,7 @@ from discreet.job.proposing.questions import Ask, ask_plan
 from discreet.job.proposing.role_judgement import Proposal, suggest_person, suggest_roles
 from discreet.job.proposing.standard_codes import StandardHierarchy, standard_of
 from discreet.job.proposing.untyped_table import UntypedTable, read_untyped
-from discreet.job.proposing.vocabulary import Meaning
+from discreet.job.proposing.vocabulary import Meaning, named_meanings
 from discreet.requirements.feasibility import excessive_share, rare_values
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import CollapseRule, PersonCounts, persons_of, varying_persons
@@ -39,6 +39,11 @@ _CODE_WORDS = re.compile(
     r"\b(code|codes|type|kind|category|class|status|kod|kodu|typ|art|categorie|categoria|tipo"
     r"|clase|classe|kategorie|kategori|tur|schlussel|id)\b"
 )
+_MEASURE_WORDS = re.compile(
+    r"\b(year|years|month|months|week|weeks|day|days|hour|hours|level|grade|rank|rating|score|count"
+    r"|size|times|jahre|monate|tage|stunden|stufe|anzahl|ans|annees|mois|jours|heures|niveau|nombre"
+    r"|anos|meses|dias|horas|nivel|numero|yil|yillik|ay|gun|saat|seviye|sayisi)\b"
+)
 MOST_CODES = 100  # distinct whole numbers that may be codes of categories
 
 
@@ -48,9 +53,13 @@ def as_category(column: Column, proposal: Proposal) -> Column:
         keeps = proposal.meaning not in (Meaning.POSTCODE, Meaning.DIAGNOSIS, Meaning.DRUG)
         if column.type is not ValueType.INTEGER or keeps:
             return column
-    coded = proposal.meaning in _CATEGORIES or (
-        proposal.meaning is None and _CODE_WORDS.search(words_of(column.name))
-    )
+    words = words_of(column.name)
+    coded = _CODE_WORDS.search(words) is not None and not _MEASURE_WORDS.search(words)
+    if proposal.meaning in _CATEGORIES and not _MEASURE_WORDS.search(words):
+        # The last word says what the numbers are: those of 'job satisfaction' are no jobs.
+        named = [word for meaning, word in named_meanings(words) if meaning is proposal.meaning]
+        coded |= not named or words.split()[-1] in named[0].split()
+    coded &= proposal.meaning is None or proposal.meaning in _CATEGORIES
     return replace(column, type=ValueType.TEXT, numbers=None) if coded else column
 
 
@@ -280,6 +289,8 @@ def _guarantees(plan: Plan) -> str:
         lines.append("  # - distinct-l-diversity: {l: 3}   once an attribute is sensitive")
     if not plan.requirements:
         lines = ["requirements: []"]
+    if plan.attackers:
+        lines.append(f"attackers: {plan.attackers}")
     lines.append(f"method: {_flow(plan.method)}")
     if plan.attacks:
         lines.append("verify: attacks                   # before the release appears")

@@ -59,6 +59,36 @@ PRESETS: dict[str, Preset | None] = {
 }
 
 
+# The reason and the source of each number, as comments of a job.
+SOURCES: dict[str, tuple[str, ...]] = {
+    "public": (
+        "For the public: anyone may be the attacker, also one who knows a secret of the person.",
+        "k = 10: a chance of at most 10 % to pick the right row. EMA and Health Canada ask for "
+        "at most 0.09 of public clinical data (EMA/90915/2016), which is k = 12: raise it there.",
+        "l = 3 and t = 0.4: a group shows three values, in shares near those of the table (our "
+        "choice).",
+        "Verdict: default thresholds of sign_off; singled out more than 5 % is refused.",
+    ),
+    "research": (
+        "For researchers who are bound by a contract: acquaintances and colleagues attack.",
+        "k = 5: a chance of at most 20 %. Statistical offices take 3 to 10.",
+        "l = 2: no group shows one value only (our choice).",
+        "Verdict: default thresholds of sign_off; singled out more than 5 % is refused.",
+    ),
+    "internal": (
+        "For colleagues who may see other data of these people: acquaintances attack.",
+        "k = 3: the least that statistical offices take for a cell; a chance of at most 33 %.",
+        "l = 2: no group shows one value only (our choice).",
+        "Verdict: default thresholds of sign_off; k = 3 is above 'look' (20 %), so at best 'Look "
+        "at these'.",
+    ),
+    "cms-11": (
+        "k = 11: no cell of fewer than 11 persons (Centers for Medicare and Medicaid Services, "
+        "cell suppression policy). l = 2 is our choice.",
+    ),
+}
+
+
 @dataclass(frozen=True)
 class Plan:
     """Roles and the rest of a job that follows from them."""
@@ -69,6 +99,7 @@ class Plan:
     hierarchies: Mapping[str, Any]  # by column, where they are not the proposed ones
     attacks: bool = False
     notes: Sequence[str] = ()
+    attackers: str | None = None
 
 
 def plan_for(
@@ -79,8 +110,9 @@ def plan_for(
     if known is None:
         return _safe_harbor(columns, roles)
     requirements = requirements_for(known, columns, roles)
-    notes = [f"Preset '{preset}'."] if isinstance(preset, str) else []
-    return Plan(roles, requirements, {"mondrian": {}}, {}, known.attacks, notes)
+    notes = list(SOURCES[preset]) if isinstance(preset, str) else []
+    attackers = preset if preset in ("public", "research", "internal") else None
+    return Plan(roles, requirements, {"mondrian": {}}, {}, known.attacks, notes, attackers)
 
 
 def requirements_for(

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from experiments.paper_term_removal import remove_by_paper
 from numpy.typing import NDArray
 from tests.saving import UNATTACKED
 
@@ -35,9 +36,6 @@ from discreet.knowledge.table import (
 )
 from discreet.methods.quasi_sensitive.quasi_sensitive import principles_of
 from discreet.methods.quasi_sensitive.removal import (
-    PAPER_ADAPTIVE,
-    PAPER_PLAIN,
-    ROWS,
     Removal,
     TermGroups,
     remove_terms,
@@ -155,10 +153,12 @@ def first_solutions(groups: int = 60) -> list[dict[str, Any]]:
     results = []
     for name, knowledge, drawn, requirement in tables:
         asked = principles(knowledge, drawn, requirement)
-        searches = {"rows": ROWS, "adaptive": PAPER_ADAPTIVE, "plain": PAPER_PLAIN}
-        found: dict[str, Any] = {"configuration": name}
-        for search, number in searches.items():
-            found[search] = float(remove_terms(drawn, asked, search=number, nodes=0).cost.mean())
+        found: dict[str, Any] = {
+            "configuration": name, "rows": float(remove_terms(drawn, asked, nodes=0).cost.mean())
+        }  # fmt: skip
+        for order in ("adaptive", "plain"):
+            removal = remove_by_paper(drawn, asked, adaptive=order == "adaptive", nodes=0)
+            found[order] = float(removal.cost.mean())
         best = remove_terms(drawn, asked, nodes=100_000)
         found["best"] = float(best.cost.mean())
         found["optimal"] = float(np.mean(best.status >= 2))

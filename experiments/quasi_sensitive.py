@@ -22,6 +22,7 @@ from benchmarks.quasi_sensitive import (
     principles,
 )
 from experiments.harness import Experiment, Figure, Plot, Row, Settings, data_file
+from experiments.paper_term_removal import remove_by_paper
 from pydantic import Field
 
 from discreet.api.publish import publish
@@ -29,12 +30,20 @@ from discreet.errors import InfeasibleError
 from discreet.io.knowledge import KnowledgeSource, read_knowledge
 from discreet.job.model import Job
 from discreet.knowledge.table import Knowledge
-from discreet.methods.quasi_sensitive.removal import PAPER_ADAPTIVE, PAPER_PLAIN, ROWS, remove_terms
+from discreet.methods.quasi_sensitive.removal import Removal, TermGroups, remove_terms
+from discreet.methods.quasi_sensitive.state import Principles
 from discreet.releases.kinds.generalized import read_generalized
 from discreet.requirements.quasi_sensitive import LinkRequirement, QsClDiversity, QsTCloseness
 from discreet.utility.queries import QueryWorkload
 
-SEARCHES = {"rows": ROWS, "adaptive": PAPER_ADAPTIVE, "plain": PAPER_PLAIN}
+SEARCHES = ("rows", "adaptive", "plain")
+
+
+def removal_by(search: str, groups: TermGroups, asked: Principles, nodes: int) -> Removal:
+    """The removal by the product's search over rows, or by an order of the paper's."""
+    if search == "rows":
+        return remove_terms(groups, asked, nodes=nodes)
+    return remove_by_paper(groups, asked, adaptive=search == "adaptive", nodes=nodes)
 
 
 class QuasiSensitiveSettings(Settings):
@@ -79,10 +88,7 @@ def compared(
     rng = np.random.default_rng(rows * 100 + terms)
     drawn = draw_groups(rng, knowledge, settings.groups, rows, terms)
     asked = principles(knowledge, drawn, requirement)
-    costs = {
-        name: float(remove_terms(drawn, asked, search=number, nodes=0).cost.mean())
-        for name, number in SEARCHES.items()
-    }
+    costs = {name: float(removal_by(name, drawn, asked, nodes=0).cost.mean()) for name in SEARCHES}
     best = remove_terms(drawn, asked, nodes=5000)
     proved = float(np.mean(best.status >= 2))
     return {**costs, "rows, 5000 nodes": float(best.cost.mean()), "proved": proved}
@@ -121,10 +127,10 @@ def by_budget(settings: QuasiSensitiveSettings) -> Iterator[Row]:
         asked = principles(knowledge, drawn, requirement)
         for nodes in settings.nodes:
             costs = {
-                name: float(remove_terms(drawn, asked, search=number, nodes=nodes).cost.mean())
+                name: float(removal_by(name, drawn, asked, nodes).cost.mean())
                 if name != "adaptive" or nodes <= 100  # a node of this order costs a tailset
                 else None
-                for name, number in SEARCHES.items()
+                for name in SEARCHES
             }
             yield {"principle": requirement.name, "nodes": nodes, **costs}
 

@@ -383,8 +383,7 @@ def _quasi_sensitive(draw: random.Random, case: Case, names: list[str]) -> None:
         case.weights = {label: draw.randint(1, 4) for label in LABELS}
     case.parameters = draw.choice(
         [{}, {"search": "exact"}, {"search": "paper", "nodes": 100}, {"nodes": 0},
-         {"search": "paper", "order": "plain", "nodes": 20}, {"cells": "levels"},
-         {"cuts": "relaxed"}]
+         {"nodes": 20}, {"cells": "levels"}, {"cuts": "relaxed"}]
     )  # fmt: skip
     weighed = {"weights": draw.choice(["equal", "prior"])}
     case.requirements = [{"k-anonymity": {"k": draw.randint(1, 3)}}, draw.choice([

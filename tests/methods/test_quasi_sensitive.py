@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from experiments.paper_term_removal import remove_by_paper
 from tests.real_data import real_data
 from tests.saving import UNATTACKED
 
@@ -16,9 +17,6 @@ from discreet.io.knowledge import KnowledgeSource, read_knowledge
 from discreet.knowledge.table import Terms, estimated_prior, link_terms
 from discreet.methods.quasi_sensitive.quasi_sensitive import principles_of
 from discreet.methods.quasi_sensitive.removal import (
-    PAPER_ADAPTIVE,
-    PAPER_PLAIN,
-    ROWS,
     TermGroups,
     remove_terms,
 )
@@ -166,13 +164,14 @@ def test_first_solutions_on_the_real_symptom_table():
     links = link_terms(terms, knowledge)
     links = links.with_prior(estimated_prior(links, np.ones(500, np.int64)))
     asked = principles_of([QsTCloseness(t=0.3)], links)
-    first = remove_terms(groups, asked, search=ROWS, nodes=0)
-    best = remove_terms(groups, asked, search=ROWS, nodes=20_000)
+    first = remove_terms(groups, asked, nodes=0)
+    best = remove_terms(groups, asked, nodes=20_000)
     assert (best.status >= 2).all()
     assert 0.15 < best.cost.mean() < 0.2
     assert first.cost.mean() <= 1.1 * best.cost.mean()
-    for search in (PAPER_ADAPTIVE, PAPER_PLAIN):
-        assert first.cost.mean() <= remove_terms(groups, asked, search=search, nodes=0).cost.mean()
+    for adaptive in (True, False):
+        by_paper = remove_by_paper(groups, asked, adaptive=adaptive, nodes=0)
+        assert first.cost.mean() <= by_paper.cost.mean()
 
 
 def test_the_sensitive_side_spares_harmless_values(tmp_path):

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from experiments.paper_term_removal import remove_by_paper
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import knowledge_tables as plain
@@ -15,9 +16,6 @@ from discreet.methods.quasi_sensitive.quasi_sensitive import principles_of
 from discreet.methods.quasi_sensitive.removal import (
     INFEASIBLE,
     OPTIMAL,
-    PAPER_ADAPTIVE,
-    PAPER_PLAIN,
-    ROWS,
     UNTOUCHED,
     Removal,
     TermGroups,
@@ -119,20 +117,18 @@ def test_the_exact_search_finds_the_optimum(case, requirements):
     knowledge = knowledge_from_sets(list(table.items()))
     principles = principles_of(requirements, links(knowledge, prior))
     least = cheapest(table, rows, prior, requirements)
-    removal = remove_terms(groups(knowledge, rows), principles, search=ROWS, exact=True, threads=1)
+    removal = remove_terms(groups(knowledge, rows), principles, exact=True, threads=1)
     check(removal, table, rows, prior, requirements, least)
 
 
-@given(cases(), REQUIREMENTS, st.sampled_from([PAPER_ADAPTIVE, PAPER_PLAIN]))
+@given(cases(), REQUIREMENTS, st.booleans())
 @settings(max_examples=40, deadline=None)
-def test_the_papers_search_ends_at_the_optimum(case, requirement, search):
+def test_the_papers_search_ends_at_the_optimum(case, requirement, adaptive):
     table, rows, prior = case
     knowledge = knowledge_from_sets(list(table.items()))
     principles = principles_of([requirement], links(knowledge, prior))
     least = cheapest(table, rows, prior, [requirement])
-    removal = remove_terms(
-        groups(knowledge, rows), principles, search=search, nodes=10**6, threads=1
-    )
+    removal = remove_by_paper(groups(knowledge, rows), principles, adaptive=adaptive, nodes=10**6)
     check(removal, table, rows, prior, [requirement], least)
 
 

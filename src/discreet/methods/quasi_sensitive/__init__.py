@@ -7,6 +7,5 @@ Steps in the order in which they run:
 2. ``removal``: phase 2, search every failing group, groups in parallel (section 3.1).
 3. ``outcomes``: what each row can become when terms are removed, at the cost of section 2.3.
 4. ``state``: the posterior of a group while outcomes are chosen.
-5. ``search``: choose an outcome for each row by branch and bound (ours), or
-   ``paper_search``: remove one term after another (section 3.2, figure 4).
+5. ``search``: choose an outcome for each row by a greedy, then by branch and bound (ours).
 """

@@ -195,7 +195,7 @@ def _by_remaining(
     return ordered, remaining, complete
 
 
-# Compiled: called for every group by one search, at every node by the other.
+# Compiled: called for every group.
 @kernel
 def labels_of_sets(bits: Words, weight: Floats, rows: int) -> Linked:
     """The labels of bit rows as lists, and the share of one unit of weight in a group of rows."""

@@ -17,12 +17,11 @@ import numpy as np
 
 from discreet.knowledge.table import Links, link, rows_within, union_of_rows
 from discreet.methods.base import RowColumn, Task
-from discreet.methods.shared.judged_persons import counts_on_persons
-from discreet.requirements.base import Domain, Requirement
+from discreet.requirements.base import Domain, Domains, Requirement
 from discreet.requirements.quasi_sensitive import LinkRequirement
 from discreet.table.classes import Classes
 from discreet.table.coded_table import Column
-from discreet.table.counts import count_values
+from discreet.table.counts import ClassCounts, count_values
 from discreet.table.persons import Persons
 from discreet.typing import Bools, GroupOfRow
 
@@ -108,18 +107,19 @@ def _passing(
 
 
 def without_drift(
-    task: Task, persons: Persons, group: GroupOfRow, others: Sequence[Requirement], passes: Bools
+    requirements: Sequence[Requirement],
+    counts_of: Callable[[Requirement], ClassCounts],  # of all groups
+    domains: Domains,
+    passes: Bools,
 ) -> Bools:
-    """Take out what no longer passes against the table once suppressed groups are gone."""
-    judged = [requirement for requirement in others if requirement.algebra.against_table]
-    classes = Classes.of_numbers(group)
+    """Take out groups that no longer pass against the table once suppressed groups are gone."""
+    judged = [requirement for requirement in requirements if requirement.algebra.against_table]
     while judged and passes.any() and not passes.all():
-        good = passes.copy()
+        still = passes.copy()
         for requirement in judged:
-            counts = counts_on_persons(requirement, classes, persons, task.table.sensitive)
-            left = requirement.passes(counts.keep(passes), task.domains)
-            good[np.flatnonzero(passes)[~left]] = False
-        if (good == passes).all():
+            good = requirement.passes(counts_of(requirement).keep(passes), domains)
+            still[np.flatnonzero(passes)[~good]] = False
+        if (still == passes).all():
             break
-        passes = good
+        passes = still
     return passes

@@ -9,10 +9,10 @@ D, E, K(tp)                  the table, ``knowledge.table.Knowledge``, ``knowled
 QI group G, D^g              a class of ``Mondrian`` (phase 1)
 QS principles                ``requirements.quasi_sensitive``
 inverse weighted cost T      ``removal``: Σ (1/w + 1/(w−1) + …) over removed terms, normalized
-search tree, tailset, Δl'    ``paper_search`` (``search: paper``)
+search tree, tailset, Δl'    ``experiments/paper_term_removal.py``; here whole rows, see below
 ===========================  =====================================================================
 
-Departures. (1) The default searches whole rows, not occurrences: the subsets of a row's terms
+Departures. (1) The search goes over whole rows, not occurrences: the subsets of a row's terms
 collapse to its distinct label sets (``outcomes``), a greedy over rows finds a first solution
 and a branch and bound improves it or proves it (``search``). The paper's Δl' is flat as long
 as single removals do not change a label set, so it nibbles at every row where the optimum guts
@@ -33,11 +33,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.errors import InfeasibleError, JobError
@@ -62,14 +62,12 @@ from discreet.methods.quasi_sensitive.person_removal import (
 )
 from discreet.methods.quasi_sensitive.removal import (
     OPTIMAL,
-    PAPER_ADAPTIVE,
-    PAPER_PLAIN,
-    ROWS,
     Removal,
     TermGroups,
     remove_terms,
 )
 from discreet.methods.quasi_sensitive.state import ABSOLUTE, DIVERSITY, EUCLIDEAN, Principles
+from discreet.methods.shared.judged_persons import counts_on_persons
 from discreet.methods.shared.person_groups import group_persons
 from discreet.requirements.base import Domain, Requirement
 from discreet.requirements.quasi_sensitive import LinkRequirement, QsClDiversity, QsTCloseness
@@ -78,8 +76,7 @@ from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, count_classes, count_values, order_by_class
 from discreet.table.kernels.lists import entries_of
 from discreet.table.persons import Keeping, Persons, Scope
-
-_PAPER = {"adaptive": PAPER_ADAPTIVE, "plain": PAPER_PLAIN}
+from discreet.typing import Bools, Codes, Ints
 
 
 class QuasiSensitive(Method):
@@ -94,10 +91,10 @@ class QuasiSensitive(Method):
 
     search: Literal["rows", "exact", "paper"] = Field(
         default="rows",
-        description="Over whole rows within the budget; the same to its end; or the paper's.",
+        description="Within the budget (`paper` is accepted and means the same), or to its end.",
     )
     order: Literal["adaptive", "plain"] = Field(
-        default="adaptive", description="In which order the paper's search removes terms."
+        default="adaptive", description="Without effect; accepted in jobs for `search: paper`."
     )
     nodes: int = Field(
         default=1000, ge=0, description="How far the search of a group goes after a first solution."
@@ -138,15 +135,16 @@ class QuasiSensitive(Method):
         passes = np.ones(classes.count, bool)
         for work in works:
             passes &= work.passes
-        passes = _without_drift(task, classes, others, passes)
+        refined = any(r.algebra.refined for r in others)
+        counts = cache(lambda: count_classes(classes, task.table.sensitive, refined=refined))
+        passes = without_drift(others, lambda _: counts(), task.domains, passes)
         if not passes.any():
-            raise _infeasible(task, works)
-        published = passes[grouped.class_of_row]
-        class_of_row = np.where(published, grouped.class_of_row, -1).astype(np.int32)
+            raise _infeasible(works)
+        class_of_row = np.where(passes[grouped.class_of_row], grouped.class_of_row, -1)
         return Generalized(
-            class_of_row,
+            class_of_row.astype(np.int32),
             grouped.cells,
-            {**grouped.facts, **_facts(task, works, passes, class_of_row)},
+            {**grouped.facts, **_facts(works, passes, class_of_row)},
             row_cells={w.column.name: w.cells() for w in works if w.removed_any},
         )
 
@@ -165,13 +163,19 @@ class QuasiSensitive(Method):
         def remove(column: Column, links: Links, classes: Classes) -> _Work:
             return self._remove(task, classes, column, links, linked)
 
-        found = remove_from_persons(task, persons, group, linked, remove)
-        passes = without_drift(task, persons, group, others, found.passes)
+        removal = remove_from_persons(task, persons, group, linked, remove)
+        classes = Classes.of_numbers(group)
+        passes = without_drift(
+            others,
+            lambda asked: counts_on_persons(asked, classes, persons, task.table.sensitive),
+            task.domains,
+            removal.passes,
+        )
         if not passes.any():
-            raise _infeasible(task, [w for w in found.works if isinstance(w, _Work)])
+            raise _infeasible([w for w in removal.works if isinstance(w, _Work)])
         class_of_row = np.where(passes[group], group, -1).astype(np.int32)
-        facts = _facts_on_persons(task, found, passes, class_of_row)
-        cells = {name: RowColumn(c.codes, c.text) for name, c in found.columns.items()}
+        facts = _facts_on_persons(task, removal, passes, class_of_row)
+        cells = {name: RowColumn(c.codes, c.text) for name, c in removal.columns.items()}
         return Generalized(class_of_row, grouped.cells, facts, row_cells=cells)
 
     def unfit_for_persons(self, keeping: Keeping) -> str | None:
@@ -212,7 +216,6 @@ class QuasiSensitive(Method):
         work.removal = remove_terms(
             work.groups,
             principles_of(own, links),
-            search=ROWS if self.search != "paper" else _PAPER[self.order],
             nodes=self.nodes,
             seconds=self.seconds,
             exact=self.search == "exact",
@@ -258,7 +261,7 @@ class _Work:
         terms: Terms,
         classes: Classes,
         requirements: Sequence[LinkRequirement],
-        failing: NDArray[np.bool_],
+        failing: Bools,
     ) -> None:
         self.column = column
         self.links = links
@@ -286,7 +289,7 @@ class _Work:
         self._classes = classes.count
 
     @property
-    def passes(self) -> NDArray[np.bool_]:
+    def passes(self) -> Bools:
         """Which classes pass once the terms are removed."""
         passes = np.ones(self._classes, bool)
         passes[self.failing] = self.removal.status > 0
@@ -296,7 +299,7 @@ class _Work:
     def removed_any(self) -> bool:
         return not bool(self.removal.kept.all())
 
-    def removed_of_row(self) -> NDArray[np.int64]:
+    def removed_of_row(self) -> Ints:
         """Return how many terms each searched row loses."""
         gone = np.concatenate(([0], np.cumsum(~self.removal.kept)))
         return np.asarray(np.diff(gone[self.groups.term_start]), np.int64)
@@ -320,7 +323,7 @@ class _Work:
         return _with_cells(self.column, self.rows[changed], text)
 
 
-def _with_cells(column: Column, rows: NDArray[np.int64], cells: pl.Series) -> RowColumn:
+def _with_cells(column: Column, rows: Ints, cells: pl.Series) -> RowColumn:
     """A column with other cells in some rows, and a dictionary of what then occurs."""
     old = pl.DataFrame({"cell": column.text}).with_row_index("code")
     new = pl.DataFrame({"cell": cells.unique(maintain_order=True)})
@@ -339,33 +342,7 @@ def _with_cells(column: Column, rows: NDArray[np.int64], cells: pl.Series) -> Ro
     return RowColumn(result, pl.concat([column.text, new["cell"].filter(fresh)]))
 
 
-def _without_drift(
-    task: Task,
-    classes: Classes,
-    requirements: Sequence[Requirement],
-    passes: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
-    """Take out what no longer passes against the table once suppressed groups are gone."""
-    judged = [requirement for requirement in requirements if requirement.algebra.against_table]
-    if passes.all() or not judged:
-        return passes
-    refined = any(requirement.algebra.refined for requirement in judged)
-    counts = count_classes(classes, task.table.sensitive, refined=refined)
-    while passes.any():
-        left = counts.keep(passes)
-        good = np.ones(left.classes, bool)
-        for requirement in judged:
-            good &= requirement.passes(left, task.domains)
-        if good.all():
-            break
-        passes = passes.copy()
-        passes[np.flatnonzero(passes)[~good]] = False
-    return passes
-
-
-def _facts(
-    task: Task, works: Sequence[_Work], passes: NDArray[np.bool_], class_of_row: NDArray[np.int32]
-) -> dict[str, Any]:
+def _facts(works: Sequence[_Work], passes: Bools, class_of_row: Codes) -> dict[str, Any]:
     """Return what the manifest says of the removal."""
     groups = int(passes.sum())
     optimal = passes.copy()
@@ -389,19 +366,19 @@ def _facts(
 
 
 def _facts_on_persons(
-    task: Task, found: PersonRemoval, passes: NDArray[np.bool_], class_of_row: NDArray[np.int32]
+    task: Task, removal: PersonRemoval, passes: Bools, class_of_row: Codes
 ) -> dict[str, Any]:
     """The same where a person has several rows; terms are counted in published rows."""
     shown = np.flatnonzero(class_of_row >= 0)
     removed = {}
-    for name, column in found.columns.items():
+    for name, column in removal.columns.items():
         before, after = task.table[name].take(shown), column.take(shown)
         removed[name] = term_rows(before).height - term_rows(after).height
-    works = [work for work in found.works if isinstance(work, _Work)]
+    works = [work for work in removal.works if isinstance(work, _Work)]
     return {
         "groups": int(passes.sum()),
-        "failing_groups": int(found.failed.sum()),
-        "optimal_groups": int((passes & ~found.failed).sum()),
+        "failing_groups": int(removal.failed.sum()),
+        "optimal_groups": int((passes & ~removal.failed).sum()),
         "unsolved_groups": int((~passes).sum()),
         "suppressed_rows": int((class_of_row < 0).sum()),
         "suppressed_terms": sum(removed.values()),
@@ -422,7 +399,7 @@ def _facts_of(work: _Work, suppressed_terms: dict[str, int]) -> dict[str, int]:
     }
 
 
-def _infeasible(task: Task, works: Sequence[_Work]) -> InfeasibleError:
+def _infeasible(works: Sequence[_Work]) -> InfeasibleError:
     """Return what fails where no group can be published, and what no terms at all would reach."""
     failures: list[dict[str, object]] = []
     sentences = []

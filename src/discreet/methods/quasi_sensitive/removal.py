@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from discreet.knowledge.table import every_label
 from discreet.methods.quasi_sensitive.outcomes import RowTerms, group_outcomes
-from discreet.methods.quasi_sensitive.paper_search import paper_search
 from discreet.methods.quasi_sensitive.search import branch_and_bound, greedy
 from discreet.methods.quasi_sensitive.state import Principles, State, form, new_state, passes
 from discreet.table.classes import group_lists
@@ -27,7 +26,6 @@ from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import starts_of, stretches
 from discreet.typing import Bools, Floats, Ints, StopFlag, Words
 
-ROWS, PAPER_ADAPTIVE, PAPER_PLAIN = 0, 1, 2  # the searches
 UNSOLVED, INFEASIBLE, SOLVED, OPTIMAL, UNTOUCHED = -2, -1, 1, 2, 3  # what became of a group
 MOST_OUTCOMES = 4096  # of a row; with more a result is not proved
 WITHOUT_END = 2**62
@@ -58,12 +56,21 @@ class Removal:
     cost: NDArray[np.float64]  # (groups,) in [0, 1]
     nodes: NDArray[np.int64]  # (groups,)
 
+    @classmethod
+    def untouched(cls, groups: TermGroups) -> Removal:
+        """Return a removal before any search: every occurrence stays."""
+        return cls(
+            np.ones(len(groups.term), bool),
+            np.full(groups.count, UNSOLVED, np.int64),
+            np.zeros(groups.count),
+            np.zeros(groups.count, np.int64),
+        )
+
 
 def remove_terms(
     groups: TermGroups,
     principles: Principles,
     *,
-    search: int = ROWS,
     nodes: int = 1000,
     seconds: float | None = None,
     exact: bool = False,
@@ -71,34 +78,39 @@ def remove_terms(
     progress: Callable[[float], None] = lambda share: None,
 ) -> Removal:
     """Search every group that fails."""
-    removal = Removal(
-        np.ones(len(groups.term), bool),
-        np.full(groups.count, UNSOLVED, np.int64),
-        np.zeros(groups.count),
-        np.zeros(groups.count, np.int64),
-    )
-    rows = _row_terms(groups, principles)
-    # rows that stay as they are link to no set of their own, so that all their terms are kept
+    removal = Removal.untouched(groups)
+    rows = row_terms(groups, principles)
+    # Rows that stay as they are link to no set of their own, so that all their terms are kept.
     sets = np.zeros((len(rows.kind), len(rows.every_label)), np.uint64)
-    todo = np.arange(groups.count)
+    unproved = np.arange(groups.count)
     budget = WITHOUT_END if exact else nodes if seconds is None else FIRST_NODES
     with stop_flag(seconds) as stop:
-        while True:
-            _run(
-                groups.row_start, rows, principles, todo, search, budget, exact, removal, sets,
-                threads, progress, stop,
+
+        def search(batch: Ints) -> None:
+            _search_rows(
+                batch, groups.row_start, rows, new_state(principles), new_state(principles),
+                principles, budget, WITHOUT_END if exact else MOST_OUTCOMES, sets, removal.status,
+                removal.nodes, stop,
             )  # fmt: skip
-            todo = np.flatnonzero(np.isin(removal.status, (UNSOLVED, SOLVED)))
-            if seconds is None or exact or not len(todo) or stop[0]:
+
+        while True:
+            # Search all groups that are not proved, batches side by side.
+            batches = [unproved[first : first + BATCH] for first in range(0, len(unproved), BATCH)]
+            with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+                for number, _ in enumerate(pool.map(search, batches), 1):
+                    progress(number / len(batches))
+            # With a budget in seconds, search again with more nodes until the time is over.
+            unproved = np.flatnonzero(np.isin(removal.status, (UNSOLVED, SOLVED)))
+            if seconds is None or exact or not len(unproved) or stop[0]:
                 break
             budget *= 4
-    if search == ROWS:
-        _mark_kept(rows, sets, removal.kept)
-    removal.cost[:] = _costs(groups.row_start, rows, removal.kept)
+    _mark_kept(rows, sets, removal.kept)
+    removal.cost[:] = costs_of(groups.row_start, rows, removal.kept)
     return removal
 
 
-def _row_terms(groups: TermGroups, principles: Principles) -> RowTerms:
+def row_terms(groups: TermGroups, principles: Principles) -> RowTerms:
+    """Return the terms of all rows, as the kernels read them."""
     lists = group_lists(groups.term_start, groups.term, len(groups.labels_of_term))
     longest = int(np.diff(groups.term_start).max(initial=0))
     return RowTerms(
@@ -109,41 +121,6 @@ def _row_terms(groups: TermGroups, principles: Principles) -> RowTerms:
         every_label(len(principles.weight)),
         np.concatenate(([0.0], np.cumsum(1 / np.arange(1, longest + 1)))),
     )
-
-
-def _run(
-    row_start: Ints,
-    rows: RowTerms,
-    principles: Principles,
-    todo: Ints,
-    search: int,
-    budget: int,
-    exact: bool,
-    removal: Removal,
-    sets: Words,
-    threads: int | None,
-    progress: Callable[[float], None],
-    stop: StopFlag,
-) -> None:
-    batches = [todo[first : first + BATCH] for first in range(0, len(todo), BATCH)]
-    most = WITHOUT_END if exact else MOST_OUTCOMES
-
-    def run(batch: Ints) -> None:
-        state, spare = new_state(principles), new_state(principles)
-        if search == ROWS:
-            _search_rows(
-                batch, row_start, rows, state, spare, principles, budget, most, sets,
-                removal.status, removal.nodes, stop,
-            )  # fmt: skip
-        else:
-            adaptive = search == PAPER_ADAPTIVE
-            _search_paper(
-                batch, row_start, rows, state, principles, budget, adaptive, removal, stop
-            )
-
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        for number, _ in enumerate(pool.map(run, batches), 1):
-            progress(number / len(batches))
 
 
 # Compiled: all searches of a batch of groups in one call, without the interpreter's lock.
@@ -187,37 +164,6 @@ def _search_rows(
             sets[row] = outcomes.bits[chosen[row - first]]
 
 
-def _search_paper(
-    batch: Ints,
-    row_start: Ints,
-    rows: RowTerms,
-    state: State,
-    principles: Principles,
-    budget: int,
-    adaptive: bool,
-    removal: Removal,
-    stop: StopFlag,
-) -> None:
-    kept, status = removal.kept, removal.status
-    for group in batch:
-        if stop[0] and status[group] == SOLVED:
-            continue
-        first, last = row_start[group], row_start[group + 1]
-        own = slice(rows.start[first], rows.start[last])
-        before = kept[own].copy()
-        solved, proved, removal.nodes[group], untouched = paper_search(
-            first, last, rows, state, principles, adaptive, budget, kept, stop
-        )
-        if stop[0] and status[group] == SOLVED:  # the earlier, unhurried solution may be better
-            kept[own] = before
-        elif untouched:
-            status[group] = UNTOUCHED
-        elif solved:
-            status[group] = OPTIMAL if proved else SOLVED
-        else:
-            status[group] = INFEASIBLE if proved else UNSOLVED
-
-
 def _mark_kept(rows: RowTerms, sets: Words, kept: Bools) -> None:
     """Keep the terms whose own labels hold the label set that a row is to link to."""
     row = np.repeat(np.arange(len(sets)), np.diff(rows.start))
@@ -226,7 +172,7 @@ def _mark_kept(rows: RowTerms, sets: Words, kept: Bools) -> None:
         kept[part] = ~gone.any(axis=1)
 
 
-def _costs(row_start: Ints, rows: RowTerms, kept: Bools) -> Floats:
+def costs_of(row_start: Ints, rows: RowTerms, kept: Bools) -> Floats:
     """The inverse weighted cost of each group: 0 nothing removed, 1 everything (equation 2)."""
     whole = rows.harmonic[np.diff(rows.start)]
     left = rows.harmonic[np.diff(starts_of(kept.view(np.int8))[rows.start])]

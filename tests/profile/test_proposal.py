@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from tests.tables import coded_column
 
 import discreet as dc
-from discreet.job.checksums import checked_numbers
+from discreet.job.identifying import checked_numbers
 from discreet.job.proposing.determined_columns import determined_columns, predicted
 from discreet.job.proposing.harmless_values import harmless_values
 from discreet.job.proposing.job_text import propose_job

@@ -14,7 +14,7 @@ from tests.saving import REASON, UNATTACKED
 
 import discreet as dc
 from discreet.job.attackers import JobAttackers
-from discreet.job.sign_off import SignOff
+from discreet.job.parts import SignOff
 from discreet.releases import singling_out as module
 from discreet.releases.audit.audit import audit_folder
 from discreet.releases.manifest import Manifest, SinglingOut

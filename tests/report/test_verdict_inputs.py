@@ -19,7 +19,7 @@ from discreet.attacks.attackers import AttackerPreset, StandardAttacker
 from discreet.attacks.registry import ATTACKS
 from discreet.attacks.run import AttackReport
 from discreet.job.attackers import JobAttackers
-from discreet.job.sign_off import SignOff
+from discreet.job.parts import SignOff
 from discreet.releases.manifest import Manifest, SinglingOut
 from discreet.report.risk_verdict import LOOK, READY, REFUSE, Review, RiskVerdict, risk_verdict
 

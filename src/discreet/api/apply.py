@@ -64,20 +64,22 @@ def apply(
     assert isinstance(job.method, FullDomain)
     share = job.method.suppression if suppression is None else suppression
     again = job.using(FullDomain(levels=levels, suppression=share, minimize=job.method.minimize))
-    made = make_release(data, again, progress=progress, engine=_SameDomains(earlier.table))
-    _require_same_cells(earlier, made.task, levels)
-    prove_release(made, progress)
+    new_release = make_release(data, again, progress=progress, engine=_SameDomains(earlier.table))
+    _require_same_cells(earlier, new_release.task, levels)
+    prove_release(new_release, progress)
     batches = [_batch(path_of(one, "A batch"), levels) for one in beside]
     before = [read_tables(folder, manifest), *batches]
-    together = _together(job, made.task.requirements, [*before, made.coded_tables()], manifest)
+    together = _together(
+        job, new_release.task.requirements, [*before, new_release.coded_tables()], manifest
+    )
     if not together.ok:
         broken = [one.requirement.name for one in together.requirements if not one.holds]
         raise PromiseError(
             f"The rows of {folder} and the new rows together do not keep {', '.join(broken)}, "
             "though each part does. Publish all rows anew by 'discreet publish'."
         )
-    made.private["together"] = together.to_dict()
-    return made
+    new_release.private["together"] = together.to_dict()
+    return new_release
 
 
 def _levels(job: Job, manifest: Manifest) -> dict[str, int]:
@@ -116,8 +118,8 @@ def _batch(folder: Path, levels: Mapping[str, int]) -> Mapping[str, CodedTable]:
 
 def _require_sound(folder: Path, job: Job, earlier: Task) -> None:
     """Raise unless the earlier release still keeps its guarantees."""
-    found = audit_folder(folder, earlier, method=job.method)
-    if not found.ok or found.unproved:
+    findings = audit_folder(folder, earlier, method=job.method)
+    if not findings.ok or findings.unproved:
         raise AuditError(
             f"{folder} fails its audit, so nothing is applied to it. Run 'discreet audit {folder} "
             "--original JOB' for the reasons."

@@ -68,8 +68,8 @@ def audit_files(
     if job is not None and task is not None:
         task = replace(task, requirements=[*task.requirements, *job.series_guarantees()])
     rows = None if task is None or task.basis.persons is None else source_rows_beside(folder)
-    found = audit_folder(folder, task, knowledge, trust, method, rows)
-    return _with_report(found, folder, Manifest.load(folder)) if found.ok else found
+    findings = audit_folder(folder, task, knowledge, trust, method, rows)
+    return _with_report(findings, folder, Manifest.load(folder)) if findings.ok else findings
 
 
 def _with_report(found: Audit, folder: Path, manifest: Manifest) -> Audit:
@@ -82,24 +82,24 @@ def _with_report(found: Audit, folder: Path, manifest: Manifest) -> Audit:
     if not place.exists():
         return found
     if manifest.discreet != __version__:
-        said = (
+        problem = (
             f"'{REPORT}' was made by discreet {manifest.discreet} and can only be checked with "
             f"that version; this is {__version__}. Do not rely on the page"
         )
         if found.signed:  # the signature covers the hash of the page
-            return replace(found, remarks=(*found.remarks, f"{said}."))
-        said += ". Remove it, audit with that version, or check the publisher's signature (--trust)"
-        return replace(found, problems=(*found.problems, said))
+            return replace(found, remarks=(*found.remarks, f"{problem}."))
+        remedy = "Remove it, audit with that version, or check the publisher's signature (--trust)"
+        return replace(found, problems=(*found.problems, f"{problem}. {remedy}"))
     page = read_text(place, encoding="utf-8")
     with speaking(language_of_page(page)):
         if page == release_page(manifest, found.picture).html():
             return found
-    said = f"'{REPORT}' is not the page that the manifest and the tables produce"
-    return replace(found, problems=(*found.problems, said))
+    problem = f"'{REPORT}' is not the page that the manifest and the tables produce"
+    return replace(found, problems=(*found.problems, problem))
 
 
 def _knowledge(
-    manifest: Manifest, given: Mapping[str, str | Path] | str | Path
+    manifest: Manifest, paths: Mapping[str, str | Path] | str | Path
 ) -> dict[str, Knowledge]:
     """Read knowledge tables, whose columns the manifest names."""
     entries = {
@@ -108,14 +108,14 @@ def _knowledge(
         if attribute.knowledge is not None
     }
     allowed = ", ".join(f"'{name}'" for name in entries) or "none"
-    if not isinstance(given, Mapping):
+    if not isinstance(paths, Mapping):
         if len(entries) != 1:
             raise InputError(
                 f"The release has {len(entries)} attributes with a knowledge table ({allowed}). "
                 "Name the attribute of each table: ATTRIBUTE=FILE."
             )
-        given = {next(iter(entries)): given}
-    unknown = [name for name in given if name not in entries]
+        paths = {next(iter(entries)): paths}
+    unknown = [name for name in paths if name not in entries]
     if unknown:
         raise InputError(
             f"The release has no knowledge table for {', '.join(map(repr, unknown))}. "
@@ -125,5 +125,5 @@ def _knowledge(
         name: read_knowledge(
             KnowledgeSource(path=str(path), **entries[name].columns.model_dump()), Path()
         )
-        for name, path in given.items()
+        for name, path in paths.items()
     }

@@ -84,8 +84,8 @@ def audit_bayes(
     kind = kind_of(manifest.kind)
     known = task
     if population is not None:
-        given = job_of_release(release, original, job)
-        known = as_published(prepare(given, population, progress=progress), manifest)
+        job_of_rows = job_of_release(release, original, job)
+        known = as_published(prepare(job_of_rows, population, progress=progress), manifest)
     figures = {}
     views = kind.adversary_views(tables, known, manifest, np.random.default_rng(0))
     if not views:
@@ -131,10 +131,10 @@ def _placed(
 def _matched(columns: Sequence[Column], known: Sequence[Column], kinds: Classes) -> Codes:
     """The kind of each row by its quasi-identifiers, −1 where no kind has them."""
     rows = len(columns[0].codes) if columns else 0
-    own = [recoded(of_known, column) for of_known, column in zip(known, columns, strict=True)]
+    row_codes = [recoded(of_known, column) for of_known, column in zip(known, columns, strict=True)]
     both = [
         np.concatenate((of_known.codes[kinds.first_row], codes))
-        for of_known, codes in zip(known, own, strict=True)
+        for of_known, codes in zip(known, row_codes, strict=True)
     ]
     together = group_codes(both, [column.cardinality + 1 for column in known], kinds.count + rows)
     kind_of_class = np.full(together.count, -1, np.int32)
@@ -163,23 +163,23 @@ def _figures(
             f"{column.cardinality:,} values are more than {MOST_CELLS:,}. Audit a sample."
         )
     by_class = ValueCounts(published.start, published.value, published.count, cardinality)
-    kept = np.flatnonzero(group_of_kind >= 0)  # of the kinds
+    in_groups = np.flatnonzero(group_of_kind >= 0)  # of the kinds
     number = np.full(len(group_of_kind), -1, np.int32)
-    number[kept] = np.arange(len(kept))
+    number[in_groups] = np.arange(len(in_groups))
     f_of = _counted(
         number[kinds.class_of_row],
         recoded(column, known.table[column.name]),
-        len(kept),
+        len(in_groups),
         cardinality,
     )
-    own = recoded(column, task.table[column.name])
-    rows = _counted(number[kind_of_row[placed]], own[placed], len(kept), cardinality)
+    value_of_row = recoded(column, task.table[column.name])
+    rows = _counted(number[kind_of_row[placed]], value_of_row[placed], len(in_groups), cardinality)
     return bayes_figures(
         by_class,
         rows,
-        group_of_kind[kept],
+        group_of_kind[in_groups],
         prior=estimated_prior(f_of),
-        weight=np.bincount(f_of.class_of_entry, f_of.count, len(kept)).astype(np.float64),
+        weight=np.bincount(f_of.class_of_entry, f_of.count, len(in_groups)).astype(np.float64),
         delta=delta,
         epsilon=epsilon,
         rho=rho,
@@ -190,6 +190,6 @@ def _counted(kind: Codes, value: Codes, kinds: int, cardinality: int) -> ValueCo
     """How often each value occurs in each kind; rows of no kind (−1) are left out."""
     inside = np.flatnonzero(kind >= 0)
     pairs = group_codes([kind[inside], value[inside]], [kinds, cardinality], len(inside))
-    of_kind, found = kind[inside][pairs.first_row], value[inside][pairs.first_row]
-    start, order = order_by_class(of_kind, found, kinds, cardinality)
-    return ValueCounts(start, found[order], pairs.size[order], cardinality)
+    of_kind, values = kind[inside][pairs.first_row], value[inside][pairs.first_row]
+    start, order = order_by_class(of_kind, values, kinds, cardinality)
+    return ValueCounts(start, values[order], pairs.size[order], cardinality)

@@ -127,11 +127,11 @@ class _Demonstrated:
     def lines(self) -> list[str]:
         """Return guarantees, the attacker who knows one sensitive value, and utility."""
         manifest = self.release.manifest
-        kept = "every guarantee holds" if self.audit.ok else "A GUARANTEE DOES NOT HOLD"
+        verdict = "every guarantee holds" if self.audit.ok else "A GUARANTEE DOES NOT HOLD"
         error, divergence = self.measures.query_error, self.measures.divergence_ratio
         median = None if error is None else error.release.median
         return [
-            f"   Audit of {self.place}: {kept}; no row was lost or invented.",
+            f"   Audit of {self.place}: {verdict}; no row was lost or invented.",
             *(f"   - {guarantee_line(one, manifest.unit)}" for one in manifest.promises),
             f"   Attack: {self._strongest()}",
             f"   Verdict about risk: {self._verdict()}",
@@ -147,8 +147,8 @@ class _Demonstrated:
     def _strongest(self) -> str:
         """Return the attacker who knows one sensitive value and is certain of most others."""
         attacks = ["background-join", "link-through-sensitive-table"]
-        found = attack(self.place, original=self.job_file, attacks=attacks).findings
-        single = [f for f in found if len(f.details["known"]) == 1]
+        findings = attack(self.place, original=self.job_file, attacks=attacks).findings
+        single = [f for f in findings if len(f.details["known"]) == 1]
         worst = max(single, key=lambda f: f.certain)
         (known,) = worst.details["known"]
         return (

@@ -51,8 +51,8 @@ def profile(
     """
     if job is None:
         untyped = read_untyped(data, options=source, table=table, query=query)
-        found = profile_table(untyped.table, roles_known=False)
-        return replace(found, notices=untyped.notices)
+        result = profile_table(untyped.table, roles_known=False)
+        return replace(result, notices=untyped.notices)
     if source:
         raise InputError("A job says how to read its source. Give options without a job.")
     job = Job.of(job)

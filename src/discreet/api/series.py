@@ -166,10 +166,10 @@ def _audit_with_persons(
             )
         tables = read_tables(folder, manifest)
         people = tables[PEOPLE]
-        own = [row for row in rows if row["release"] == str(number)]
-        found = _place(people, own, persons)
-        lost += len(own) - len(found)
-        placed.append(found)
+        of_release = [row for row in rows if row["release"] == str(number)]
+        place_of_person = _place(people, of_release, persons)
+        lost += len(of_release) - len(place_of_person)
+        placed.append(place_of_person)
     return _audit_placed(folders, placed, correlation, alike, lost)
 
 
@@ -218,11 +218,11 @@ def _audit_placed(
     matched = None if k is None else correspondences(series, k)
     if k is not None and matched is not None:
         problems += correspondence_problems(matched, k)
-    found: JointFinding | None = None
+    joint_finding: JointFinding | None = None
     estimated: Estimates | None = None
     if rho is not None and odds is not None and domain is not None:
-        found, estimated = joint(series, odds, rho), estimates(series, odds)
-        problems += belief_problems(found, rho)
+        joint_finding, estimated = joint(series, odds, rho), estimates(series, odds)
+        problems += belief_problems(joint_finding, rho)
         if len(series.values) > len(domain):
             problems.append(
                 f"{len(series.values) - len(domain)} published values are outside the domain that "
@@ -255,7 +255,7 @@ def _audit_placed(
     return SeriesAudit(
         audits,
         steady,
-        found,
+        joint_finding,
         estimated,
         attacks,
         tuple(problems),
@@ -303,7 +303,7 @@ def _domain(
 
 def _layers(read: Sequence[Read], recorded: Sequence[Contents]) -> dict[str, list[Layer | None]]:
     """By sensitive attribute, the groups of each release; None for a release without it."""
-    found: dict[str, list[Layer | None]] = {}
+    by_attribute: dict[str, list[Layer | None]] = {}
     for number, (manifest, tables) in enumerate(read):
         if _numbers_groups(manifest):
             table = tables[SENSITIVE]
@@ -314,8 +314,8 @@ def _layers(read: Sequence[Read], recorded: Sequence[Contents]) -> dict[str, lis
                 for name, own in recorded[number].signature_arrays.items()
             }
         for name, layer in layers.items():
-            found.setdefault(name, [None] * len(read))[number] = layer
-    return found
+            by_attribute.setdefault(name, [None] * len(read))[number] = layer
+    return by_attribute
 
 
 def _layer_of_table(table: CodedTable, column: Column) -> Layer:
@@ -351,20 +351,20 @@ def _counted(layer: SignatureArrays) -> pl.DataFrame:
 
 def _signatures_of(counted: pl.DataFrame) -> list[tuple[tuple[Value, int], ...]]:
     """The values of each group with their counts, whatever the order of groups."""
-    found: dict[int, list[tuple[Value, int]]] = {}
+    signatures: dict[int, list[tuple[Value, int]]] = {}
     for group, value, count in counted.sort("group", "value").iter_rows():
-        found.setdefault(group, []).append((value, count))
-    return sorted((tuple(one) for one in found.values()), key=str)
+        signatures.setdefault(group, []).append((value, count))
+    return sorted((tuple(one) for one in signatures.values()), key=str)
 
 
 def _harmless(read: Sequence[Read], attribute: str) -> frozenset[Value]:
     """The values that every release with the attribute lets be disclosed."""
-    found = [
+    harmless = [
         frozenset(manifest.disclosable.get(attribute, ()))
         for manifest, tables in read
         if any(attribute in table.columns for table in tables.values())
     ]
-    return frozenset.intersection(*found) if found else frozenset()
+    return frozenset.intersection(*harmless) if harmless else frozenset()
 
 
 def _series(
@@ -407,8 +407,8 @@ def _guaranteed_attribute(
     for number, manifest in enumerate(manifests):
         promised = [promise.to_requirement() for promise in manifest.promises]
         if any(isinstance(one, SeriesRequirement) for one in promised):
-            own = [name for name, layers in by_attribute.items() if layers[number] is not None]
-            return own[0] if own else None
+            having = (name for name, layers in by_attribute.items() if layers[number] is not None)
+            return next(having, None)
     return next(iter(by_attribute), None)
 
 
@@ -426,9 +426,9 @@ def _own_bounds(read: Sequence[Read], attribute: str) -> list[float]:
             for requirement in requirements_about(
                 [one for one in promised if not limits_knowledge(one)], attribute
             ):
-                own = requirement.share_bound(share / share.sum(), domains[attribute])
+                bound_of_value = requirement.share_bound(share / share.sum(), domains[attribute])
                 told = [value not in harmless for value in domains[attribute].values]
-                greatest = min(greatest, float(own[told].max(initial=0.0)))
+                greatest = min(greatest, float(bound_of_value[told].max(initial=0.0)))
         bounds.append(greatest)
     return bounds
 
@@ -504,9 +504,9 @@ def _place(people: CodedTable, rows: Sequence[Mapping[str, str]], path: Path) ->
     for row in range(people.rows):
         key = tuple(texts[c.codes[row]] for texts, c in zip(cells, columns, strict=True))
         groups.setdefault(key, set()).add(labels[people[GROUP].codes[row]])
-    found = {}
+    group_of_person = {}
     for row_ in rows:
         fits = groups.get(tuple(row_[c.name] or "" for c in columns), set())
         if len(fits) == 1:
-            found[row_["person"]] = next(iter(fits))
-    return found
+            group_of_person[row_["person"]] = next(iter(fits))
+    return group_of_person

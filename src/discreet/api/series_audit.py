@@ -83,11 +83,11 @@ class SeriesAudit(Result):
 def describe(found: SeriesAudit) -> list[str]:
     """The audit of a series in sentences."""
     steady = found.invariance
-    kept = sum(audit.ok for audit in found.audits)
+    sound = sum(audit.ok for audit in found.audits)
     return [
         _headline(found),
         *(f"Problem: {problem}" for problem in found.problems),
-        f"{kept} of {len(found.audits)} releases keep their own guarantees.",
+        f"{sound} of {len(found.audits)} releases keep their own guarantees.",
         f"{steady.returning:,} records are in several releases: {steady.unchanged:,} always in "
         f"groups with the same values, {steady.renewed:,} also in groups with all new values, "
         f"{steady.overlapping:,} in groups with partly new values.",

@@ -55,11 +55,11 @@ class Setting:
 
     def job(self, base: Job, sensitive: Sequence[str]) -> Job:
         """Return the job, or raise a JobError with the reason."""
-        own = dict(self.given)
+        parameters = dict(self.given)
         requirements = [] if self.note else list(base.requirements)
         for name, value in self.parameters.items():
             taken = _of_method(self.method, name, value, sensitive)
-            own |= taken or {}
+            parameters |= taken or {}
             taking = [name in type(one).model_fields for one in requirements]
             requirements = [
                 _with(one, name, value) if takes else one
@@ -74,15 +74,15 @@ class Setting:
             requirements=requirements,
             # other methods protect against one who knows all quasi-identifiers, which is stricter
             attackers=base.attackers if Ability.ATTACKERS in METHODS[self.method].abilities else {},
-            method={self.method: own},
+            method={self.method: parameters},
         )
         job._folder = base.folder
         return job
 
     def applied(self, base: Job) -> Job:
         """Return the whole job, with its source and output, by this method and setting."""
-        made = self.job(base, base.with_role(Role.SENSITIVE))
-        changed = {name: getattr(made, name) for name in ("method", "requirements", "attackers")}
+        varied = self.job(base, base.with_role(Role.SENSITIVE))
+        changed = {name: getattr(varied, name) for name in ("method", "requirements", "attackers")}
         job = base.model_copy(update=changed)
         job._folder = base.folder
         return job
@@ -96,22 +96,26 @@ def suited_settings(job: Job) -> list[Setting]:
     """
     ell = _asked_l(job)
     several = len(job.with_role(Role.SENSITIVE)) > 1
-    own = Setting(job.method.name, {}, job.method.parameters())
-    given: dict[str, dict[str, Any]] = {"mondrian": {}, "local-recoding": {}, "msa-diversity": {}}
-    given["decomposition" if several else "anatomy"] = {}
+    asked = Setting(job.method.name, {}, job.method.parameters())
+    parameters_of: dict[str, dict[str, Any]] = {
+        "mondrian": {},
+        "local-recoding": {},
+        "msa-diversity": {},
+    }
+    parameters_of["decomposition" if several else "anatomy"] = {}
     if several:
-        given["codip"] = {"recoding": "mondrian"}
+        parameters_of["codip"] = {"recoding": "mondrian"}
     rounds = []
     for number, l_value in enumerate(dict.fromkeys([ell, ell + 1, 2 * ell])):
-        for method, parameters in given.items():
+        for method, parameters in parameters_of.items():
             note = _SETS_ALONE if method == "decomposition" else None
             varied: list[dict[str, Any]] = [{"l": l_value}]
             if method == "codip":
                 varied = [{"l": l_value, "beta": beta} for beta in _BETAS[number % len(_BETAS)]]
             rounds += [Setting(method, one, parameters, note) for one in varied]
     stated = any(getattr(one, "l", None) == ell for one in job.requirements)
-    same = Setting(own.method, {"l": ell}, own.given)  # the job's own, under another name
-    return [own, *(one for one in rounds if not stated or one != same)]
+    same = Setting(asked.method, {"l": ell}, asked.given)  # the job's own, under another name
+    return [asked, *(one for one in rounds if not stated or one != same)]
 
 
 _BETAS = ((0.5,), (0.25,), (0.75,))  # the greatest information exposure, by round
@@ -168,11 +172,11 @@ def _parsed(method: Method | str | Mapping[str, Any], job: Job) -> tuple[str, di
         ((name, parameters),) = method.items()
         return _parsed(str(name), job)[0], dict(parameters or {})
     try:
-        found: Method = TypeAdapter(AnyMethod).validate_python(method)
+        parsed: Method = TypeAdapter(AnyMethod).validate_python(method)
     except ValidationError as error:
         problems = [one["msg"] for one in error.errors(include_url=False)]
         raise JobError(problems, "methods") from None
-    return found.name, found.parameters()
+    return parsed.name, parsed.parameters()
 
 
 def _check_names(job: Job, methods: Sequence[str], vary: Mapping[str, Sequence[Any]]) -> None:
@@ -192,9 +196,9 @@ def _check_names(job: Job, methods: Sequence[str], vary: Mapping[str, Sequence[A
 
 
 def _takes(job: Job, method: str, name: str) -> bool:
-    own = METHODS[method].model_fields
+    fields = METHODS[method].model_fields
     asked = any(name in type(one).model_fields for one in job.requirements)
-    return name in own or (method, name) in _OTHER_NAMES or asked or name in USUAL
+    return name in fields or (method, name) in _OTHER_NAMES or asked or name in USUAL
 
 
 def _of_method(

@@ -59,22 +59,22 @@ def apply(
         require_reason(accept_risk)
         require_free(output, force)
         with progress_bar(quiet=quiet) as progress:
-            made = run_apply(
+            batch = run_apply(
                 release, data, original=original, beside=beside or (), suppression=suppression,
                 progress=progress,
             )  # fmt: skip
-            made.save(
-                output, force=force, format=made.job.output.format, progress=progress,
+            batch.save(
+                output, force=force, format=batch.job.output.format, progress=progress,
                 attack=None if no_attack else attack, accept_risk=accept_risk,
             )  # fmt: skip
-        if not made.job.with_role(Role.IDENTIFIER) and not quiet:
+        if not batch.job.with_role(Role.IDENTIFIER) and not quiet:
             note("The job names no identifier: nothing shows that the rows are of other persons.")
         if json:
             names = ("together", "verdict", "accepted_risk")
-            private = {name: made.private[name] for name in names if name in made.private}
-            say_json({**made.to_dict(), **private})
+            private = {name: batch.private[name] for name in names if name in batch.private}
+            say_json({**batch.to_dict(), **private})
             return
-        rows = made.private["together"]["rows"]
-        said = f"Together with the earlier release, {rows:,} rows keep the same guarantees."
-        lines = published_lines(made.manifest, made.private, output, made.verdict())
-        say_lines([*lines, said])
+        rows = batch.private["together"]["rows"]
+        jointly = f"Together with the earlier release, {rows:,} rows keep the same guarantees."
+        lines = published_lines(batch.manifest, batch.private, output, batch.verdict())
+        say_lines([*lines, jointly])

@@ -166,20 +166,20 @@ def profile(
 
         is_job = Path(data).suffix in JOB_ENDINGS
         with progress_bar(quiet=quiet) as progress:
-            given = (None, data) if is_job else (data, None)
+            table_and_job = (None, data) if is_job else (data, None)
             options = source_options(source)
-            found = make_profile(
-                *given, source=options, table=table, query=query, progress=progress
+            result = make_profile(
+                *table_and_job, source=options, table=table, query=query, progress=progress
             )
         if page is not None:
-            write_page(page, found, quiet=quiet)
+            write_page(page, result, quiet=quiet)
         if json:
-            say_json(found.to_dict())
+            say_json(result.to_dict())
             return
         if verbose:
-            say(str(found))
+            say(str(result))
         else:
-            say_lines(profile_lines(found, data))
+            say_lines(profile_lines(result, data))
         if not is_job:
             note("'discreet init' writes the proposed roles into a job file.")
 
@@ -195,14 +195,14 @@ def _explore(data: Path, plot: Path | None, *, json: bool, quiet: bool) -> None:
             f"sensitive attributes; found {data}. 'discreet init' writes one."
         )
     with progress_bar(quiet=quiet) as progress:
-        found = explore_projections(None, data, progress=progress)
+        exploration = explore_projections(None, data, progress=progress)
     if plot is not None:
-        found.save_plot(plot)
+        exploration.save_plot(plot)
         note(f"Wrote {plot}")
     if json:
-        say_json(found.to_dict())
+        say_json(exploration.to_dict())
     else:
-        say(str(found))
+        say(str(exploration))
 
 
 class Described(StrEnum):

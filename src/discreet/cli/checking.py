@@ -97,16 +97,16 @@ def audit(
             if ledger is not None or persons is not None:
                 if trust is not None:
                     raise InputError("--trust is for one release folder. Audit each by itself.")
-                found = _described(audit_of_series(folders, ledger, key, persons, correlation))
+                outcome = _described(audit_of_series(folders, ledger, key, persons, correlation))
             elif len(folders) == 1:
-                found = _audit_one(
+                outcome = _audit_one(
                     folders[0], original, knowledge, trust, progress, verbose=verbose
                 )
             else:
                 raise InputError(
                     "Name one release folder; or several with --persons, or a series with --ledger."
                 )
-        facts, lines, made = found
+        facts, lines, result = outcome
         if bayes or population is not None:
             if len(folders) != 1 or original is None or not facts["ok"]:
                 raise InputError("--bayes needs one release folder that holds, and --original JOB.")
@@ -116,7 +116,7 @@ def audit(
             facts = {**facts, "bayes": beliefs.to_dict()}
             lines = [*lines, *beliefs.lines()]
         if page is not None:
-            write_page(page, made, quiet=quiet, language=language)
+            write_page(page, result, quiet=quiet, language=language)
         if json:
             say_json(facts)
         else:
@@ -139,13 +139,13 @@ def _audit_one(
     from discreet.releases.manifest import Manifest
     from discreet.report.terminal import audit_lines
 
-    found = run_audit(
+    findings = run_audit(
         folder, original=original, knowledge=_tables(knowledge), trust=trust, progress=progress
     )
-    lines = audit_lines(found, Manifest.load(folder), folder)
+    lines = audit_lines(findings, Manifest.load(folder), folder)
     if verbose:
-        lines += reader_sentences(found.readers)
-    return found.to_dict(), lines, found
+        lines += reader_sentences(findings.readers)
+    return findings.to_dict(), lines, findings
 
 
 def _described(found: SeriesAudit) -> tuple[dict[str, Any], list[str], Result]:
@@ -207,7 +207,7 @@ def measure(
         from discreet.report.terminal import measure_lines
 
         with progress_bar(quiet=quiet) as progress:
-            found = run_measure(
+            measures = run_measure(
                 release,
                 original=original,
                 queries=queries,
@@ -220,11 +220,11 @@ def measure(
             from discreet.releases.manifest import Manifest
             from discreet.report.pages.measure_page import measure_page
 
-            made = measure_page(found.to_dict(), Manifest.load(release), Job.load(original))
-            write_page(page, made, quiet=quiet)
+            shown = measure_page(measures.to_dict(), Manifest.load(release), Job.load(original))
+            write_page(page, shown, quiet=quiet)
         if json:
-            say_json(found.to_dict(private=True))
+            say_json(measures.to_dict(private=True))
         elif verbose:
-            say(str(found))
+            say(str(measures))
         else:
-            say_lines(measure_lines(found))
+            say_lines(measure_lines(measures))

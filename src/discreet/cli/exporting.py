@@ -63,12 +63,13 @@ def export(
                 sys.stdout.flush()
                 copy_to(place, sys.stdout.buffer)
             return
-        made = write(release, to, table=table, labels=labels, format=chosen, force=force)
+        exported = write(release, to, table=table, labels=labels, format=chosen, force=force)
         if json:
-            say_json(made.to_dict())
+            say_json(exported.to_dict())
         elif not quiet:
-            note(f"Wrote {made.path}: {made.rows} rows of '{made.table}', read back and compared.")
-            for name, other in made.renamed.items():
+            rows = f"{exported.rows} rows of '{exported.table}'"
+            note(f"Wrote {exported.path}: {rows}, read back and compared.")
+            for name, other in exported.renamed.items():
                 note(f"Column {name!r} is {other!r} in the file.")
 
 

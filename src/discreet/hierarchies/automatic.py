@@ -37,7 +37,7 @@ from discreet.hierarchies.groupings import (
     collisions,
     exact,
     interval_grouping,
-    prefixes,
+    masked,
 )
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.table.coded_table import Column
@@ -185,7 +185,7 @@ def _looks_like_codes(text: pl.Series) -> bool:
 def _code_groupings(text: pl.Series) -> list[LevelGrouping]:
     length = int(text.str.len_chars()[0])
     lengths = _halving(text, range(length - 1, 0, -1))
-    return _readable(text, [prefixes(text, keep, "*" * (length - keep)) for keep in lengths])
+    return _readable(text, [masked(text, keep, "right", "*" * (length - keep)) for keep in lengths])
 
 
 def _prefix_groupings(text: pl.Series) -> list[LevelGrouping]:
@@ -194,7 +194,7 @@ def _prefix_groupings(text: pl.Series) -> list[LevelGrouping]:
     while shared < min(len(first), len(last)) and first[shared] == last[shared]:
         shared += 1
     lengths = _halving(text, range(shared + _LONGEST_PREFIX, shared, -1))
-    levels = [_with_exact_labels(text, prefixes(text, keep, "*")) for keep in lengths]
+    levels = [_with_exact_labels(text, masked(text, keep, "right", "*")) for keep in lengths]
     return _readable(text, levels)
 
 

@@ -74,18 +74,6 @@ def begins_alike(text: pl.Series, keep: int) -> NDArray[np.bool_]:
     return (heads.slice(1) == heads.head(max(len(heads) - 1, 0))).to_numpy()
 
 
-def prefixes(text: pl.Series, keep: int, mask: str) -> LevelGrouping:
-    """Apply ``masked`` from the right to sorted values, where groups are runs: far faster."""
-    first = np.flatnonzero(np.concatenate(([True], ~begins_alike(text, keep))))
-    node_of_leaf = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(text))))
-    frame = pl.DataFrame({"value": text.gather(first)}).select(
-        pl.when(pl.col("value").str.len_chars() < keep)
-        .then("value")
-        .otherwise(pl.concat_str(pl.col("value").str.head(keep), pl.lit(mask)))
-    )
-    return LevelGrouping(node_of_leaf, frame.to_series().to_list())
-
-
 def collisions(text: pl.Series, grouping: LevelGrouping) -> list[str]:
     """Values that equal the label of a node with other values."""
     labels = pl.Series(grouping.labels, dtype=pl.String)

@@ -47,25 +47,14 @@ def release_place(path: Path, force: bool = False, moving: Moving | None = None)
     """
     path = path.absolute()
     require_free(path, force)
-    with _termination_raises(), _reporting(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        clear_abandoned(path)
-        begun: list[Path] = []
-        lock = None
-        try:
-            partial, lock, mode = _make_partial(path, begun)
-            yield partial
-            _sync_tree(partial)
-            require_free(path, force)
-            with moving(partial) if moving else nullcontext():
-                partial.chmod(mode)
-                _put_in_place(partial, path)
-        except BaseException:
-            for folder in begun:
-                shutil.rmtree(folder, ignore_errors=True)
-            raise
-        finally:
-            _unlock(lock)
+    with _hidden_folder(path) as (partial, mode):
+        yield partial
+        # Whole on the disk, in a place that is still free, and then under its name.
+        _sync_tree(partial)
+        require_free(path, force)
+        with moving(partial) if moving else nullcontext():
+            partial.chmod(mode)
+            _put_in_place(partial, path)
 
 
 @contextmanager
@@ -74,19 +63,32 @@ def hidden_folder(path: Path) -> Iterator[Path]:
 
     The next run beside it removes the folder of a killed run.
     """
-    path = path.absolute()
+    with _hidden_folder(path.absolute()) as (folder, _):
+        yield folder
+
+
+@contextmanager
+def _hidden_folder(path: Path) -> Iterator[tuple[Path, int]]:
+    """Yield a hidden folder, and the mode that it has once it takes its place.
+
+    Unless it has taken another name, it is removed when the block ends. Until the audit has passed,
+    only its owner may enter it.
+    """
+    modes = []
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        modes.append(stat.S_IMODE(folder.stat().st_mode))  # as the umask has it
+        folder.chmod(0o700)
+
+    def remove(folder: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+
     with _termination_raises(), _reporting(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         clear_abandoned(path)
-        begun: list[Path] = []
-        lock = None
-        try:
-            folder, lock, _ = _make_partial(path, begun)
-            yield folder
-        finally:
-            for hidden in begun:
-                shutil.rmtree(hidden, ignore_errors=True)
-            _unlock(lock)
+        with _hidden(path, make, remove) as folder:
+            yield folder, modes[-1]
 
 
 def write_private(path: Path, content: str | bytes) -> None:
@@ -107,13 +109,26 @@ def write_private(path: Path, content: str | bytes) -> None:
 @contextmanager
 def hidden_file(path: Path) -> Iterator[Path]:
     """Make an empty file beside a place, for its owner alone; whatever is left of it is removed."""
-    begun: list[Path] = []
+
+    def make(file: Path) -> None:
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+    with _hidden(path, make, lambda file: file.unlink(missing_ok=True)) as partial:
+        yield partial
+
+
+@contextmanager
+def _hidden(
+    path: Path, make: Callable[[Path], None], remove: Callable[[Path], None]
+) -> Iterator[Path]:
+    """Yield a hidden file or folder beside a place, which this run has locked."""
+    begun: list[Path] = []  # known before it exists: an interruption at any instant removes it
     lock = None
     try:
         while True:
             partial = _hidden_name(path)
             begun.append(partial)
-            os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            make(partial)
             lock = _lock(partial)
             if _is_held(partial, lock):
                 break
@@ -121,7 +136,7 @@ def hidden_file(path: Path) -> Iterator[Path]:
         yield partial
     finally:
         for hidden in begun:
-            hidden.unlink(missing_ok=True)
+            remove(hidden)
         _unlock(lock)
 
 
@@ -207,24 +222,6 @@ def _put_in_place(partial: Path, path: Path) -> None:
             f"{replaced}: the replaced release could not be removed. Remove it manually.",
             stacklevel=2,
         )
-
-
-def _make_partial(path: Path, begun: list[Path]) -> tuple[Path, int | None, int]:
-    """Return a new hidden folder, its lock, and the mode that it has once it takes its place.
-
-    ``begun`` receives the folder's name before the folder exists, so that an interruption at any
-    instant can remove it. Until the audit has passed, only its owner may enter it.
-    """
-    while True:
-        partial = _hidden_name(path)
-        begun.append(partial)
-        partial.mkdir()
-        mode = stat.S_IMODE(partial.stat().st_mode)  # as the umask has it
-        partial.chmod(0o700)
-        lock = _lock(partial)
-        if _is_held(partial, lock):
-            return partial, lock, mode
-        _unlock(lock)
 
 
 def _hidden_name(path: Path) -> Path:

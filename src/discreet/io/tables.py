@@ -33,24 +33,35 @@ from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import ColumnSpec
 from discreet.typing import Ints
 
+FileNames = Callable[[Source], Sequence[str]]  # as they are written
+FileColumns = Callable[[Source, Sequence[str]], Iterator[pl.Series]]  # some, in this order
+
+
+def _format(source: Source) -> tuple[FileNames, FileColumns]:
+    """Return what reads the names and the columns of a file that is not text."""
+    match source.resolved_format:
+        case "spss" | "stata" | "sas" | "xport":
+            from discreet.io.statistical_files import statistical_columns, statistical_names
+
+            return statistical_names, statistical_columns
+        case "excel" | "ods":
+            from discreet.io.spreadsheets import sheet_columns, sheet_names
+
+            return sheet_names, sheet_columns
+        case _:
+            return arrow_names, arrow_columns
+
 
 def column_names(source: Source) -> tuple[str, ...]:
     """The names of the columns of a table, without reading its rows."""
     require_unforked()
     if source.is_text:
         return header(source)
-    match source.resolved_format:
-        case "spss" | "stata" | "sas" | "xport":
-            from discreet.io.statistical_files import statistical_names as names_of
-        case "excel" | "ods":
-            from discreet.io.spreadsheets import sheet_names
-
-            return tuple(distinct_names(sheet_names(source), str(source.path)))
-        case _:
-            names_of = arrow_names
-    names = names_of(source)
-    require_names(names, str(source.path))
-    return tuple(names)
+    names, place = written_names(source), str(source.path)
+    if source.resolved_format in ("excel", "ods"):
+        return tuple(distinct_names(names, place))
+    require_names(names, place)
+    return names
 
 
 def suspect_names(source: Source) -> bool:
@@ -62,11 +73,7 @@ def written_names(source: Source) -> tuple[str, ...]:
     """Return the header of a file as it is written, where columns may share a name."""
     if source.is_text:
         return written_header(source)
-    if source.resolved_format in ("excel", "ods"):
-        from discreet.io.spreadsheets import sheet_names
-
-        return tuple(sheet_names(source))
-    return column_names(source)
+    return tuple(_format(source)[0](source))
 
 
 def read_table(
@@ -80,7 +87,7 @@ def read_table(
     columns = {}
     rows = 0
     tell(0.0)
-    for number, series in enumerate(_read_columns(source, coded), 1):
+    for number, series in enumerate(_format(source)[1](source, coded), 1):
         rows = len(series)
         if rows == 0:
             raise InputError(f"{source.path}: the file has columns but no rows.")
@@ -89,21 +96,6 @@ def read_table(
         tell(number / len(coded))
     left_out = tuple(name for name in names if name not in columns)
     return CodedTable(columns, rows, left_out)
-
-
-def _read_columns(source: Source, names: Sequence[str]) -> Iterator[pl.Series]:
-    """Yield some columns of a file that is not text, in this order."""
-    match source.resolved_format:
-        case "spss" | "stata" | "sas" | "xport":
-            from discreet.io.statistical_files import statistical_columns
-
-            return statistical_columns(source, names)
-        case "excel" | "ods":
-            from discreet.io.spreadsheets import sheet_columns
-
-            return sheet_columns(source, names)
-        case _:
-            return arrow_columns(source, names)
 
 
 def read_delimited(

@@ -123,13 +123,13 @@ def names_of_persons(shape: Shape, meanings: list[Meaning]) -> bool:
     words = words_of(shape.column.name).split()
     if not words or shape.distinct < 5:
         return False
-    own = set(words) <= _SURE | _LIKELY | _WHOSE
-    if own and (set(words) & _SURE or {"first", "name"} <= set(words)):
+    says_name = set(words) <= _SURE | _LIKELY | _WHOSE
+    if says_name and (set(words) & _SURE or {"first", "name"} <= set(words)):
         return True
     if shape.distinct < MANY:
         return False
     known = _known_share(shape)
-    if own and set(words) & _LIKELY:
+    if says_name and set(words) & _LIKELY:
         return known >= NAMES_KNOWN or shape.distinct > NAMES_DISTINCT * shape.rows
     if any(
         meaning is not Meaning.NAME and meaning is not Meaning.PERSON_KEY for meaning in meanings
@@ -186,10 +186,10 @@ def refusal(
 
     ``alone`` states how many of which unit are unique by it, where an engine counted them.
     """
-    found = direct_identifiers(column)
-    if found is not None:
+    direct = direct_identifiers(column)
+    if direct is not None:
         return (
-            f"{found.sentence()}. Give it the role 'identifier' or 'drop'; if its values identify "
+            f"{direct.sentence()}. Give it the role 'identifier' or 'drop'; if its values identify "
             "no person, add 'allow_identifying: true'."
         )
     if column.role is not Role.INSENSITIVE:

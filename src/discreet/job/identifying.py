@@ -1,18 +1,20 @@
 """Values that identify a person directly: e-mail addresses, telephone and record numbers, keys.
 
-Decided by the values, which a column's name only supports. Postal codes, dates, ages, amounts and
-codes of diagnoses are shorter, of varying length, or shared by many rows.
+Account, card and national numbers are recognized by their check digits: of arbitrary numbers one in
+ten to one in ninety-seven passes. The values decide, and a column's name only supports them. Postal
+codes, dates, ages, amounts and codes of diagnoses are shorter, of varying length, or shared by many
+rows.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
-from discreet.job.checksums import LOOKED_AT, checked_numbers
 from discreet.table.coded_table import Column
 from discreet.table.roles import ValueType
 
@@ -29,6 +31,10 @@ SEVERAL_ROWS = (
 )
 FEWEST_KEYS = 10  # distinct values; fewer are no keys of a table
 ROWS_OF_KEY = 20  # more rows of a value on average: a category
+LOOKED_AT = 300  # numbers of a column whose check digits are tried
+PASSING = 0.9  # of them
+FEWEST_NUMBERS = 5
+SHORTEST = 9  # signs of a number with check digits
 
 _FORMS = {
     "e-mail addresses": r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$",
@@ -95,8 +101,8 @@ def identifying_values(column: Column) -> str | None:
         telephone = text.str.contains(_TELEPHONE) & digits & ~text.str.contains(_DATE)
         if int(telephone.sum()) >= MOST * len(text):
             return "telephone or social security numbers"
-    some = text.gather_every(max(len(text) // LOOKED_AT, 1)).to_list()
-    return checked_numbers(some) or _record_numbers(column, text)
+    sample = text.gather_every(max(len(text) // LOOKED_AT, 1)).to_list()
+    return checked_numbers(sample) or _record_numbers(column, text)
 
 
 def _record_numbers(column: Column, text: pl.Series) -> str | None:
@@ -123,3 +129,111 @@ def _record_numbers(column: Column, text: pl.Series) -> str | None:
 
 def _share(text: pl.Series, form: str) -> float:
     return int(text.str.contains(form).sum()) / len(text)
+
+
+def checked_numbers(values: Sequence[str]) -> str | None:
+    """Return what the check digits of most values show a column to hold; None for none."""
+    numbers = [re.sub(r"[\s./-]", "", value).upper() for value in values]
+    most = PASSING * len(numbers)
+    if len(numbers) < FEWEST_NUMBERS or sum(len(text) >= SHORTEST for text in numbers) < most:
+        return None
+    for what, check in _CHECKS.items():
+        if sum(map(check, numbers)) >= most:
+            return what
+    return None
+
+
+def _is_iban(text: str) -> bool:
+    """Check an international bank account number (ISO 13616: modulo 97)."""
+    if not re.fullmatch(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", text):
+        return False
+    moved = text[4:] + text[:4]
+    return int("".join(str(int(sign, 36)) for sign in moved)) % 97 == 1
+
+
+def _is_luhn(text: str) -> bool:
+    """Check a card number (ISO/IEC 7812: Luhn)."""
+    if not re.fullmatch(r"\d{13,19}", text):
+        return False
+    digits = [int(sign) for sign in reversed(text)]
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[1::2]]
+    return (sum(digits[::2]) + sum(doubled)) % 10 == 0
+
+
+def _is_dni(text: str) -> bool:
+    """Spain: DNI and NIE."""
+    if not re.fullmatch(r"[XYZ\d]\d{7}[A-Z]", text):
+        return False
+    number = int(text[:-1].translate(str.maketrans("XYZ", "012")))
+    return "TRWAGMYFPDXBNJZSQVHLCKE"[number % 23] == text[-1]
+
+
+def _is_nir(text: str) -> bool:
+    """France: NIR."""
+    if not re.fullmatch(r"[12]\d{4}(\d{2}|2A|2B)\d{8}", text):
+        return False
+    number = int(text[:13].replace("2A", "19").replace("2B", "18"))
+    return 97 - number % 97 == int(text[13:])
+
+
+def _is_steuer_id(text: str) -> bool:
+    """Germany: tax number (ISO 7064, modulo 11, 10)."""
+    if not re.fullmatch(r"[1-9]\d{10}", text):
+        return False
+    product = 10
+    for sign in text[:10]:
+        product = ((int(sign) + product) % 10 or 10) * 2 % 11
+    return (11 - product) % 10 == int(text[10])
+
+
+def _is_tckn(text: str) -> bool:
+    """Turkey: T.C. kimlik."""
+    if not re.fullmatch(r"[1-9]\d{10}", text):
+        return False
+    digits = [int(sign) for sign in text]
+    tenth = (7 * sum(digits[0:9:2]) - sum(digits[1:8:2])) % 10
+    return digits[9] == tenth and digits[10] == sum(digits[:10]) % 10
+
+
+def _is_cpf(text: str) -> bool:
+    """Brazil: CPF."""
+    if not re.fullmatch(r"\d{11}", text):
+        return False
+    digits = [int(sign) for sign in text]
+    return all(
+        sum(digit * (place + 1 - at) for at, digit in enumerate(digits[:place])) * 10 % 11 % 10
+        == digits[place]
+        for place in (9, 10)
+    )
+
+
+def _is_nif(text: str) -> bool:
+    """Portugal: NIF."""
+    if not re.fullmatch(r"[1-9]\d{8}", text):
+        return False
+    left = sum(int(digit) * (9 - at) for at, digit in enumerate(text[:8])) % 11
+    return (0 if left < 2 else 11 - left) == int(text[8])
+
+
+def _is_nhs(text: str) -> bool:
+    """England: NHS number."""
+    if not re.fullmatch(r"\d{10}", text):
+        return False
+    left = 11 - sum(int(digit) * (10 - at) for at, digit in enumerate(text[:9])) % 11
+    return left % 11 == int(text[9]) and left != 10
+
+
+_CHECKS: dict[str, Callable[[str], bool]] = {
+    f"{what} (check digits agree)": check
+    for what, check in {
+        "bank account numbers": _is_iban,
+        "card numbers": _is_luhn,
+        "Spanish national numbers": _is_dni,
+        "French national numbers": _is_nir,
+        "German tax numbers": _is_steuer_id,
+        "Turkish national numbers": _is_tckn,
+        "Brazilian tax numbers": _is_cpf,
+        "Portuguese tax numbers": _is_nif,
+        "English NHS numbers": _is_nhs,
+    }.items()
+}

@@ -30,9 +30,8 @@ from discreet.hierarchies.specs import HIERARCHY_KINDS
 from discreet.io.knowledge import KnowledgeSource
 from discreet.io.source import Source
 from discreet.job.attackers import JobAttackers
-from discreet.job.parts import Attribute, Output, Part, Verify
+from discreet.job.parts import Attribute, Output, Part, SignOff, Verify
 from discreet.job.person import Person, person_problems
-from discreet.job.sign_off import SignOff
 from discreet.job.yaml_lines import Places, load_yaml
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Ability, Method
@@ -231,9 +230,9 @@ class Job(Part):
 
     def with_ledger(self, place: str) -> Job:
         """The same job with a ledger at another place, a path (from here) or a URL."""
-        kept = {} if self.ledger is None else self.ledger.model_dump(exclude={"path", "url"})
+        others = {} if self.ledger is None else self.ledger.model_dump(exclude={"path", "url"})
         here = place if "://" in place else str(Path(place).absolute())
-        settings = LedgerSettings.at(here, **kept)
+        settings = LedgerSettings.at(here, **others)
         return self.model_copy(update={"ledger": settings})
 
     def with_language(self, language: str) -> Job:
@@ -359,10 +358,10 @@ class Job(Part):
 
     def _unfit_for_attackers(self, place: str, requirement: Requirement) -> list[str]:
         """Return why a requirement cannot hold for attackers who know some columns."""
-        own = requirement.attackers or {}
+        stated = requirement.attackers or {}
         problems = [
             problem
-            for name, attacker in own.items()
+            for name, attacker in stated.items()
             for problem in self._unfit_attacker(f"{place}: attackers.{name}", attacker)
         ]
         if not limits_knowledge(requirement) and not self.attackers.declared:
@@ -492,8 +491,8 @@ def _worded(detail: ErrorDetails, trail: tuple[str | int, ...]) -> str:
         return "is missing"
     if detail["type"] in _OWN_ERRORS:
         return message
-    found = "a mapping" if isinstance(detail["input"], Mapping) else _found(detail["input"])
-    return f"{message}; found {found}"
+    shown = "a mapping" if isinstance(detail["input"], Mapping) else _found(detail["input"])
+    return f"{message}; found {shown}"
 
 
 def _found(written: object) -> str:

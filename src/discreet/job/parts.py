@@ -1,4 +1,4 @@
-"""The parts of a job that have no module of their own: attributes, output, verification."""
+"""The parts of a job that have no module of their own: attributes, output, verification, limits."""
 
 from __future__ import annotations
 
@@ -83,6 +83,39 @@ class Part(Validated):
     """A part of a job, which is never changed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+# By key of an attribute: the roles that may have it, its purpose, and what to do in another role.
+_SENSITIVE_VALUES = (
+    (Role.SENSITIVE,),
+    "sensitive values are for sensitive attributes",
+    "Remove them.",
+)
+_ROLES_OF: dict[str, tuple[tuple[Role, ...], str, str]] = {
+    "hierarchy": (
+        (Role.QUASI_IDENTIFIER, Role.SENSITIVE),
+        "a hierarchy is for quasi-identifiers and sensitive attributes",
+        "Remove it, or change the role.",
+    ),
+    "knowledge": (
+        (Role.QUASI_SENSITIVE,),
+        "a knowledge table is for quasi-sensitive attributes",
+        "Remove it, or change the role.",
+    ),
+    "columns": (
+        (Role.SENSITIVE, Role.QUASI_SENSITIVE),
+        "'columns' make a set, which is for sensitive and quasi-sensitive attributes",
+        "Name each column by itself.",
+    ),
+    "importance": (
+        (Role.QUASI_IDENTIFIER,), "an importance is for quasi-identifiers", "Remove it."
+    ),
+    "distance": ((Role.SENSITIVE,), "a distance is for sensitive attributes", "Remove it."),
+    "rare": ((Role.SENSITIVE,), "'rare' is for sensitive attributes", "Remove it."),
+    "round": ((Role.WEIGHT,), "'round' is for weights", "Remove it."),
+    "sensitive_values": _SENSITIVE_VALUES,
+    "non_sensitive_values": _SENSITIVE_VALUES,
+}  # fmt: skip
 
 
 class Attribute(Part):
@@ -235,26 +268,14 @@ class Attribute(Part):
             raise PydanticCustomError(
                 "format_type", "a format is for dates. Add 'type: date', or remove it."
             )
-        if self.hierarchy is not None and self.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
-            raise PydanticCustomError(
-                "hierarchy_role",
-                "a hierarchy is for quasi-identifiers and sensitive attributes, not for role "
-                "'{role}'. Remove it, or change the role.",
-                {"role": str(self.role)},
-            )
-        if self.knowledge is not None and self.role is not Role.QUASI_SENSITIVE:
-            raise PydanticCustomError(
-                "knowledge_role",
-                "a knowledge table is for quasi-sensitive attributes, not for role '{role}'. "
-                "Remove it, or change the role.",
-                {"role": str(self.role)},
-            )
-        if self.importance != 1 and self.role is not Role.QUASI_IDENTIFIER:
-            raise PydanticCustomError(
-                "importance_role",
-                "an importance is for quasi-identifiers, not for role '{role}'. Remove it.",
-                {"role": str(self.role)},
-            )
+        for key, (roles, purpose, remedy) in _ROLES_OF.items():
+            unset = getattr(self, key) == type(self).model_fields[key].default
+            if not unset and self.role not in roles:
+                raise PydanticCustomError(
+                    "attribute_role",
+                    "{purpose}, not for role '{role}'. {remedy}",
+                    {"purpose": purpose, "role": str(self.role), "remedy": remedy},
+                )
         if self.escape and self.role is Role.QUASI_SENSITIVE:
             raise PydanticCustomError(
                 "escape_role",
@@ -265,41 +286,25 @@ class Attribute(Part):
                 "distance_hierarchy",
                 "distance 'hierarchical' needs a hierarchy. Add one, or use 'equal' or 'ordered'.",
             )
-        if self.distance is not None and self.role is not Role.SENSITIVE:
-            raise PydanticCustomError(
-                "distance_role",
-                "a distance is for sensitive attributes, not for role '{role}'. Remove it.",
-                {"role": str(self.role)},
-            )
         if self.role is Role.WEIGHT and self.type in (ValueType.TEXT, ValueType.DATE):
             raise PydanticCustomError(
                 "weight_type", "a weight is a number. Remove 'type', or use 'type: number'."
             )
-        if self.round is not None and self.role is not Role.WEIGHT:
+        if self.sensitive_values is not None and self.non_sensitive_values is not None:
             raise PydanticCustomError(
-                "round_role",
-                "'round' is for weights, not for role '{role}'. Remove it.",
-                {"role": str(self.role)},
+                "sensitive_values_both",
+                "give either 'sensitive_values' or 'non_sensitive_values', not both.",
             )
         self._sets_fit()
-        self._sensitive_values_fit()
         self._rare_fits()
         return self
 
     def _sets_fit(self) -> None:
         """Check that bits have neither a hierarchy nor another distance."""
-        if self.columns is not None:
-            if self.role not in (Role.SENSITIVE, Role.QUASI_SENSITIVE):
-                raise PydanticCustomError(
-                    "columns_role",
-                    "'columns' make a set, which is for sensitive and quasi-sensitive attributes, "
-                    "not for role '{role}'. Name each column by itself.",
-                    {"role": str(self.role)},
-                )
-            if self.type not in (None, ValueType.TEXT):
-                raise PydanticCustomError(
-                    "columns_type", "the members of a set are text. Remove 'type'."
-                )
+        if self.columns is not None and self.type not in (None, ValueType.TEXT):
+            raise PydanticCustomError(
+                "columns_type", "the members of a set are text. Remove 'type'."
+            )
         several = self.multi_valued is not None or self.columns is not None
         becomes_bits = several and self.role is Role.SENSITIVE
         if becomes_bits and (self.hierarchy is not None or self.distance is not None):
@@ -327,21 +332,6 @@ class Attribute(Part):
         several = self.role in (Role.SENSITIVE, Role.QUASI_SENSITIVE)
         return self.collapse or (CollapseRule.SET if several else CollapseRule.CONSTANT)
 
-    def _sensitive_values_fit(self) -> None:
-        named = self.sensitive_values is not None, self.non_sensitive_values is not None
-        if any(named) and self.role is not Role.SENSITIVE:
-            raise PydanticCustomError(
-                "sensitive_values_role",
-                "sensitive values are for sensitive attributes, not for role '{role}'. Remove "
-                "them.",
-                {"role": str(self.role)},
-            )
-        if all(named):
-            raise PydanticCustomError(
-                "sensitive_values_both",
-                "give either 'sensitive_values' or 'non_sensitive_values', not both.",
-            )
-
     def _rare_fits(self) -> None:
         """Check that rare values are those of a sensitive attribute with single values."""
         if self.rare is None:
@@ -351,12 +341,6 @@ class Attribute(Part):
                     "'masked_at_most' and 'rare_rows' are for 'rare'. Add 'rare: auto'.",
                 )
             return
-        if self.role is not Role.SENSITIVE:
-            raise PydanticCustomError(
-                "rare_role",
-                "'rare' is for sensitive attributes, not for role '{role}'. Remove it.",
-                {"role": str(self.role)},
-            )
         if self.multi_valued is not None or self.columns is not None:
             raise PydanticCustomError(
                 "rare_sets",
@@ -437,3 +421,40 @@ class Verify(Part):
         if isinstance(written, Mapping) and written.get("attacks") == "all":
             return {**written, "attacks": list(ATTACKS)}
         return written
+
+
+class RiskLimits(Part):
+    """Two thresholds of one figure of risk."""
+
+    look: float = Field(ge=0, le=1, description="Above it, the report says 'Look at these'.")
+    refuse: float = Field(ge=0, le=1, description="Above it, the report says 'Do not publish'.")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> RiskLimits:
+        if self.look > self.refuse:
+            raise ValueError("'look' is above 'refuse'; it must be at most as large")
+        return self
+
+
+class SignOff(Part):
+    """Thresholds of the figures that decide the verdict about a release's risk."""
+
+    believed: RiskLimits = Field(
+        default=RiskLimits(look=0.05, refuse=0.25),
+        description="Share of targets whose value a chosen attacker believes above 50 %, and "
+        "would not without the release.",
+    )
+    certain: RiskLimits = Field(
+        default=RiskLimits(look=0.0, refuse=0.5),
+        description="Share of targets whose value only the release makes certain, to a chosen "
+        "attacker.",
+    )
+    reidentified: RiskLimits = Field(
+        default=RiskLimits(look=0.2, refuse=0.5),
+        description="Greatest chance to pick a target's row by its quasi-identifiers.",
+    )
+    singled_out: RiskLimits = Field(
+        default=RiskLimits(look=0.0, refuse=0.05),
+        description="Share of persons who are unique by published quasi-identifiers and the "
+        "unchanged columns that the chosen attackers know.",
+    )

@@ -107,8 +107,8 @@ class Person(Part):
                 "person_rows",
                 "'order' and 'count' are for 'rows: collapse'. Remove them, or collapse the rows.",
             )
-        kept = self.scope is not Scope.PERSONS or self.link is not Link.NONE
-        if self.rows != "keep" and (kept or self.at_most is not None):
+        keeps = self.scope is not Scope.PERSONS or self.link is not Link.NONE
+        if self.rows != "keep" and (keeps or self.at_most is not None):
             raise PydanticCustomError(
                 "person_keep",
                 "'scope', 'link' and 'at_most' are for 'rows: keep'. Remove them, or keep the "

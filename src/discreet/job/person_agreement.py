@@ -51,13 +51,13 @@ def is_constant(column: Column) -> bool:
 
 def disagreeing_persons(columns: Iterable[Column], persons: Persons) -> dict[str, int]:
     """Count, by constant column, the persons whose rows have different values."""
-    found = {}
+    persons_by_column = {}
     for column in columns:
         if is_constant(column):
             differing = _differing(column, persons)
             if differing:
-                found[column.name] = differing
-    return found
+                persons_by_column[column.name] = differing
+    return persons_by_column
 
 
 def _differing(column: Column, persons: Persons) -> int:

@@ -117,13 +117,13 @@ class CheckedRequirement:
         }
 
     def _known_columns(self) -> dict[str, Any]:
-        found = self.attackers
-        assert found is not None
+        known = self.attackers
+        assert known is not None
         return {
-            "sets": found.sets,
-            "failing_sets": found.failing_sets,
-            "worst_set": list(found.worst_set),
-            "by_length": {str(length): _plain(one) for length, one in found.by_length.items()},
+            "sets": known.sets,
+            "failing_sets": known.failing_sets,
+            "worst_set": list(known.worst_set),
+            "by_length": {str(length): _plain(one) for length, one in known.by_length.items()},
         }
 
 
@@ -282,10 +282,10 @@ def _checked_for_attackers(requirement: Requirement, task: Task) -> CheckedRequi
             found_items.vacuous_for,
         )
     quasi = [column.name for column in task.table.quasi_identifiers]
-    found = judge_key_sets(
+    judged = judge_key_sets(
         requirement, key_sets(requirement, quasi), task.table, task.domains, by_length=True
     )
-    sizes, verdict = found.failing_sizes, found.verdict
+    sizes, verdict = judged.failing_sizes, judged.verdict
     return CheckedRequirement(
         requirement,
         verdict.holds,
@@ -293,7 +293,7 @@ def _checked_for_attackers(requirement: Requirement, task: Task) -> CheckedRequi
         verdict.by_attribute,
         FailingClasses(sum(sizes.values()), sum(s * n for s, n in sizes.items()), sizes),
         verdict.vacuous_for,
-        KnownColumns(found.sets, found.failing_sets, found.worst_set, found.by_length),
+        KnownColumns(judged.sets, judged.failing_sets, judged.worst_set, judged.by_length),
     )
 
 
@@ -359,9 +359,9 @@ def _remarks(task: Task, persons: Persons | None) -> Iterator[str]:
     if persons is not None and persons.counts.most > 1:
         yield Statement("check.intersected-classes")
     for column in task.table.sensitive:
-        found = np.flatnonzero((column.text == MASKED).fill_null(False).to_numpy())
-        if len(found):
-            cells = int(column.counts[found].sum())
+        masked = np.flatnonzero((column.text == MASKED).fill_null(False).to_numpy())
+        if len(masked):
+            cells = int(column.counts[masked].sum())
             yield Statement("check.masked", column=column.name, cells=cells)
     yield from spelling_warnings(task.table)
     roles = {column.name: column.role for column in task.table}

@@ -231,7 +231,7 @@ def profile_table(
     classes = classes_of(others, table.entries, table.weights)
     risks = _subset_risks(quasi_identifiers, table)
     marks = sensitive_values or {}
-    found = tuple(
+    profiles = tuple(
         sensitive_profile(c, classes, (hierarchies or {}).get(c.name), marks.get(c.name))
         for c in sensitive
     )
@@ -243,13 +243,13 @@ def profile_table(
         risk=next((risk for risk in risks if risk.columns == names), None),
         subsets=tuple(sorted(risks, key=lambda r: (len(r.columns), -r.average_risk, r.columns))),
         subset_sizes=_subset_sizes(len(names)),
-        sensitive=found,
+        sensitive=profiles,
         least_suppressed=_least_suppressed(sensitive, table.rows, marks) if sensitive else {},
-        primary=max(found, key=lambda s: s.l_per).name if found else None,
+        primary=max(profiles, key=lambda s: s.l_per).name if profiles else None,
         associations=tuple(_association(a, b) for a, b in combinations(sensitive, 2)),
         proposals=proposals,
         secrets=tuple(find_secrets(sensitive)),
-        links=tuple(_linked(table[name], found) for name, found in (links or {}).items()),
+        links=tuple(_linked(table[name], profiles) for name, profiles in (links or {}).items()),
         repeated=tuple(repeated),
         counts_rows=counts_rows,
         person=None if person is None else person.name,

@@ -1,4 +1,4 @@
-"""One row for each person: the rules by which the values of a person's rows become one.
+"""Several cells as one: columns that are joined to a set, and the rows of a person.
 
 A table may be collapsed in parts, each with all rows of its persons; the facts that the parts must
 agree in are found first, and joined.
@@ -15,13 +15,14 @@ import polars as pl
 from discreet.errors import InputError, JobError
 from discreet.io.column_dictionary import canonical_text
 from discreet.io.frames import code_series
-from discreet.job.joined_columns import SEPARATORS
 from discreet.job.model import Job
+from discreet.job.parts import Attribute
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import CollapseRule, Persons, chosen_codes, varying_persons
 from discreet.table.roles import ColumnSpec, ValueType
 
 PLACE = "the collapsed table"  # of an error
+SEPARATORS = (";", "|", "¦", "\x1f")  # of the members of a set: the first that no value contains
 SIGNIFICANT = 12  # digits of a sum or a mean
 
 
@@ -73,12 +74,8 @@ class CollapseFacts:
 
     def separator(self, name: str) -> str:
         """Return the separator of the members of a person's set: no value contains it."""
-        for separator in SEPARATORS:
-            if separator not in self.contained[name]:
-                return separator
-        raise InputError(
-            f"Column '{name}': its values contain all of ; | ¦ and the unit separator, so a "
-            "person's values cannot be written as a set. Name another rule with 'collapse:'."
+        return _separator(
+            f"Column '{name}'", self.contained[name], "Name another rule with 'collapse:'."
         )
 
 
@@ -158,7 +155,7 @@ def _sets(column: Column, persons: Persons, separator: str) -> Column:
             "members": of_code.cast(pl.List(pl.String)),
         }
     ).filter(column.text.is_not_null())
-    found = (
+    sets = (
         cells.join(lists, on="code")
         .explode("members")
         .group_by("person")
@@ -166,7 +163,7 @@ def _sets(column: Column, persons: Persons, separator: str) -> Column:
         .with_columns(pl.col("members").list.join(separator))
     )
     every = pl.DataFrame({"person": np.arange(persons.count)}).join(
-        found, on="person", how="left", maintain_order="left"
+        sets, on="person", how="left", maintain_order="left"
     )
     spec = ColumnSpec(column.role, ValueType.TEXT, None, separator)
     return code_series(every["members"].alias(column.name), spec, (), PLACE)
@@ -218,4 +215,56 @@ def _numbers(column: Column, numbers: pl.Series, spec: ColumnSpec, *, whole: boo
         replace(spec, type=kind, separator=None),
         (),
         PLACE,
+    )
+
+
+def join_columns(job: Job, table: CodedTable) -> CodedTable:
+    """Put each set-valued attribute in the place of the first of its columns."""
+    sets = {name: attribute for name, attribute in job.attributes.items() if attribute.columns}
+    if not sets:
+        return table
+    first = {attribute.columns[0]: name for name, attribute in sets.items() if attribute.columns}
+    members = {name for attribute in sets.values() for name in attribute.columns or ()}
+    columns: dict[str, Column] = {}
+    for column in table:
+        if column.name in first:
+            name = first[column.name]
+            columns[name] = _joined(name, sets[name], table)
+        elif column.name not in members:
+            columns[column.name] = column
+    return replace(table, columns=columns)
+
+
+def _joined(name: str, attribute: Attribute, table: CodedTable) -> Column:
+    """The set of the values that a row has in some columns; missing where it has none."""
+    parts = [table[member] for member in attribute.columns or ()]
+    contained = frozenset[str]().union(*map(_contained, parts))
+    separator = attribute.multi_valued or _separator(
+        f"Attribute '{name}'", contained, "Set `multi_valued:` to another one."
+    )
+    for part in parts:
+        if part.text.str.contains(separator, literal=True).any():
+            raise InputError(
+                f"Column '{part.name}': some values contain '{separator}', which separates the "
+                f"members of '{name}'. Set another `multi_valued:`."
+            )
+    cells = [
+        part.text.gather(pl.Series(part.codes)).alias(str(number))
+        for number, part in enumerate(parts)
+    ]
+    lists = pl.DataFrame(cells).select(pl.concat_list(pl.all()).alias(name)).to_series()
+    members = lists.list.drop_nulls().list.unique().list.sort()
+    text = members.list.join(separator).set(members.list.len() == 0, None)
+    spec = ColumnSpec(attribute.role, ValueType.TEXT, None, separator)
+    return code_series(text, spec, (), "the joined columns")
+
+
+def _separator(place: str, contained: frozenset[str], remedy: str) -> str:
+    """Return the first separator that no value contains."""
+    for separator in SEPARATORS:
+        if separator not in contained:
+            return separator
+    raise InputError(
+        f"{place}: its values contain all of ; | ¦ and the unit separator, so that they cannot be "
+        f"written as a set. {remedy}"
     )

@@ -1,18 +1,24 @@
-"""The manifest of a release before any proof: the statements of its job and its method."""
+"""The manifest of a release before any proof: the statements of its job and its method.
+
+A requirement without a meaning for a part of the values, and a method that forms its groups from
+all values alike, protect the values too that a job declares non-sensitive. That is stricter, so
+always safe, and the publisher is told.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from discreet import __version__
-from discreet.errors import InputError
+from discreet.errors import InfeasibleError, InputError
 from discreet.hierarchies.files import rows_of_hierarchy, rows_of_published
 from discreet.io.column_dictionary import render
 from discreet.job.model import Job
-from discreet.methods.base import Task
+from discreet.methods.base import Ability, Task
 from discreet.methods.registry import method_entry
 from discreet.pipeline.engine import FormedTables
 from discreet.releases.manifest import (
@@ -27,6 +33,7 @@ from discreet.releases.manifest import (
 )
 from discreet.requirements.base import PublishedValues, Requirement, requirements_within
 from discreet.requirements.covered_values import LevelledRequirement
+from discreet.requirements.judge import covered
 from discreet.table.coded_table import Column
 from discreet.table.published import PublishedTable
 from discreet.table.roles import Distance, Role, ValueType
@@ -189,3 +196,49 @@ def _knowledge_entry(column: Column, task: Task, job: Job) -> KnowledgeEntry | N
         sha256=knowledge.sha256,
         prior="estimated" if knowledge.weight is None else "given",
     )
+
+
+def _declared(job: Job) -> list[str]:
+    """The attributes with values that the job declares sensitive or not."""
+    return [
+        name
+        for name, attribute in job.attributes.items()
+        if attribute.sensitive_values is not None or attribute.non_sensitive_values is not None
+    ]
+
+
+@contextmanager
+def advising_to_spare(job: Job) -> Iterator[None]:
+    """Add to an infeasible run that another method would not protect non-sensitive values."""
+    try:
+        yield
+    except InfeasibleError as error:
+        names = _declared(job)
+        if not names or Ability.SENSITIVE_VALUES in job.method.abilities:
+            raise
+        listed = ", ".join(f"'{name}'" for name in names)
+        raise InfeasibleError(
+            f"{error} {job.method.name} protects all values of {listed} alike; mondrian, "
+            "full-domain, local-recoding and codip spare those that are not sensitive.",
+            error.failures,
+        ) from error
+
+
+def protected_alike(job: Job, manifest: Manifest) -> list[str]:
+    """Return a sentence for each attribute whose non-sensitive values are protected as well."""
+    roles = {n: role for one in manifest.tables.values() for n, role in one.columns.items()}
+    promised = [promise.to_requirement() for promise in manifest.promises]
+    sentences = []
+    for name in _declared(job):
+        columns = {of for of in roles if of == name or of.startswith(f"{name}=")}  # or its bits
+        covering = dict.fromkeys(
+            one.name
+            for one in promised
+            if one.coverage.all_values and columns & set(covered(one, roles))
+        )
+        if covering:
+            sentences.append(
+                f"Stricter than asked: as {job.method.name} guarantees it, {' and '.join(covering)}"
+                f" also covers those values of '{name}' that the job declares non-sensitive."
+            )
+    return sentences

@@ -386,8 +386,8 @@ def sensitive_marks(
     problems: list[str] = []
     for name, attribute in job.attributes.items():
         key = "non_sensitive_values" if attribute.sensitive_values is None else "sensitive_values"
-        given: tuple[str | None, ...] | None = getattr(attribute, key)
-        if given is None:
+        listed: tuple[str | None, ...] | None = getattr(attribute, key)
+        if listed is None:
             continue
         inside, outside = key == "sensitive_values", key != "sensitive_values"
         known: set[str | None]
@@ -396,21 +396,21 @@ def sensitive_marks(
             known = {*bitmap.members.values(), None}
             for bit in bitmap.bits:
                 member = bitmap.members.get(bit, "")
-                holding = inside if member in given else outside
-                absent = inside if None in given else outside
+                holding = inside if member in listed else outside
+                absent = inside if None in listed else outside
                 state = {"0": False, "1": holding, None: absent}
                 marks[bit] = np.array([state[text] for text in table[bit].text.to_list()], bool)
         else:
             column = table[name]
             texts = column.text.to_list()
             known = set(texts)
-            named = pl.Series(given, dtype=pl.String)
-            given = tuple(canonical_text(named, column.type).to_list())
-            marks[name] = np.array([inside if v in given else outside for v in texts], bool)
+            named = pl.Series(listed, dtype=pl.String)
+            listed = tuple(canonical_text(named, column.type).to_list())
+            marks[name] = np.array([inside if v in listed else outside for v in texts], bool)
         problems += [
             f"attributes.{name}.{key}: {'a missing value' if value is None else repr(value)} does "
             "not occur. Values are compared as the text of the source, letter by letter."
-            for value in given
+            for value in listed
             if value not in known
         ]
     return marks, problems

@@ -17,10 +17,10 @@ from discreet.io.header import check_columns, renaming_notice, unnamed_notice
 from discreet.io.source import PLACES, Source, Tell, ignore_progress
 from discreet.io.tables import column_names, read_table, suspect_names, written_names
 from discreet.job.identifying import ONE_ROW, Uses, count_uses
-from discreet.job.joined_columns import join_columns
 from discreet.job.model import Job
 from discreet.job.person import Person
 from discreet.job.person_agreement import Agreement, may_be_constant, require_agreement
+from discreet.pipeline.collapse import collapse, join_columns
 from discreet.releases.manifest import sha256_of
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import OneRowEach, Persons, persons_of
@@ -114,8 +114,6 @@ def of_persons(
     if person.rows == "one" and persons.counts.most > 1:
         raise InputError(f"{persons.counts.sentence(person.place)} {ONE_ROW}")
     if job.collapses:
-        from discreet.pipeline.collapse import collapse
-
         source = replace(source, table=collapse(job, source.table, persons, unpublished or {}))
     stated = OneRowEach(persons.counts, job.person_rules, person.count, persons.number)
     return replace(source, persons=stated)
@@ -261,10 +259,10 @@ def source_of(
 ) -> Source:
     """The source that a job reads; a given path replaces the job's own, and options its options."""
     if path is not None:
-        given: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         if job.source is not None:
-            given = job.source.model_dump(exclude=set(PLACES), exclude_unset=True)
-        return Source.of_file(Path(path), **{**given, **(options or {})})
+            settings = job.source.model_dump(exclude=set(PLACES), exclude_unset=True)
+        return Source.of_file(Path(path), **{**settings, **(options or {})})
     if job.source is None:
         raise InputError("The job has no source and no data was given. Add 'source: {path: …}'.")
     if job.source.in_catalog:

@@ -179,14 +179,14 @@ def published_groups(
             "bucketized ones. Publish this one without a ledger."
         )
     (column,) = [column for column in published[PEOPLE].columns if column.name == GROUP]
-    kept = outcome.group_of_row >= 0
-    group = np.full(len(kept), -1, np.int32)
-    group[kept] = column.codes
+    is_published = outcome.group_of_row >= 0
+    group = np.full(len(is_published), -1, np.int32)
+    group[is_published] = column.codes
     fakes = outcome.counterfeits
     if fakes is None:
         return group, None
     number = np.zeros(int(outcome.group_of_row.max(initial=-1)) + 1, np.int32)
-    number[outcome.group_of_row[kept]] = column.codes
+    number[outcome.group_of_row[is_published]] = column.codes
     return group, Counterfeits(number[fakes.group], fakes.value)
 
 
@@ -195,8 +195,8 @@ def _signatures(
 ) -> GroupSignatures:
     from discreet.ledger.record import GroupSignatures
 
-    kept = group >= 0
-    of_row, codes = group[kept], column.codes[kept]
+    is_published = group >= 0
+    of_row, codes = group[is_published], column.codes[is_published]
     if fakes is not None:
         of_row = np.concatenate([of_row, fakes.group])
         codes = np.concatenate([codes, fakes.value[column.name]]).astype(np.int32)

@@ -23,7 +23,6 @@ from discreet.io.atomic import release_place
 from discreet.io.signatures import SigningKey
 from discreet.io.writing import OutputFormat, require_format
 from discreet.job.model import Job
-from discreet.job.protected_values import advising_to_spare, protected_alike
 from discreet.job.value_spellings import spelling_warnings
 from discreet.methods.base import Progress, no_progress
 from discreet.pipeline.decide import (
@@ -35,7 +34,7 @@ from discreet.pipeline.decide import (
     write_private_files,
 )
 from discreet.pipeline.engine import Engine, Reading
-from discreet.pipeline.manifest_draft import draft_manifest
+from discreet.pipeline.manifest_draft import advising_to_spare, draft_manifest, protected_alike
 from discreet.pipeline.one_machine import OneMachine
 from discreet.pipeline.prepare import prepare_task, require_publishable
 from discreet.pipeline.prove import audit_reading, hashing, review_release, verify_attacks

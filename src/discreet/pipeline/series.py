@@ -110,8 +110,8 @@ def series_warnings(
         series = None if attribute == covered else _series_of(contents, attribute, signatures)
         if series is not None and series.releases > 1:
             series = replace(series, harmless=frozenset(harmless.get(attribute, ())))
-            found = together(series, attribute, [np.inf] * series.releases)
-            warnings.append(found.sentence)
+            finding = together(series, attribute, [np.inf] * series.releases)
+            warnings.append(finding.sentence)
     return warnings
 
 
@@ -170,8 +170,8 @@ def series_problems(
         problems += correspondence_problems(correspondences(series, k), k)
     rho = least_rho([one.parameters for one in entries if one.method == RHO_DIFFERENT])
     if rho is not None:
-        found = joint(series, correlation or Correlation(), rho)
-        problems += belief_problems(found, rho)
+        finding = joint(series, correlation or Correlation(), rho)
+        problems += belief_problems(finding, rho)
     return problems
 
 
@@ -223,8 +223,8 @@ def _groups(table: CodedTable) -> np.ndarray:
     """Return the group of every row, from 0 on."""
     column = table[GROUP]
     numbers = column.text.cast(int).to_numpy().astype(np.int64) - 1
-    found: np.ndarray = numbers[column.codes]
-    return found
+    groups: np.ndarray = numbers[column.codes]
+    return groups
 
 
 def with_history(task: Task, job: Job, ledger: Ledger) -> Task:
@@ -242,17 +242,17 @@ def with_history(task: Task, job: Job, ledger: Ledger) -> Task:
     past = past_contents(ledger, entries, column.name)
     named = {*(correlation.values if correlation else ()), *method.declared_domain}
     domain = domain_of_series(entries, past, column.name)
-    given = column
+    source_column = column
     column = _with_domain(column, {*values_of(past, column.name), *named, *(domain or ())})
     _require_one_spelling(column)
     if domain is not None:
-        _require_inside(given, domain, named)
+        _require_inside(source_column, domain, named)
     table = replace(task.table, columns={**task.table.columns, column.name: column})
     history = history_of(
         past, column.name, task.basis.people, column.text.to_list(), fixed=domain is not None
     )
     task = replace(task, table=table, past=Past(history, correlation))
-    return _with_marks(task, given, column)
+    return _with_marks(task, source_column, column)
 
 
 def _with_marks(task: Task, given: Column, column: Column) -> Task:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import Finding
 from discreet.job.attackers import Choice, JobAttackers
-from discreet.job.sign_off import RiskLimits, SignOff
+from discreet.job.parts import RiskLimits, SignOff
 from discreet.releases.analyst_errors import AnalystErrors
 from discreet.releases.explanation import uncovered
 from discreet.releases.manifest import Known, Manifest, SinglingOut
@@ -164,16 +164,16 @@ def risk_verdict(
         remarks += series if ledger else [Statement("verdict.archivist-without-ledger")]
     if choice.declared:
         remarks.append(Statement("verdict.declared-attackers"))
-    found = _decided(choice, figures, remarks)
+    decided = _decided(choice, figures, remarks)
     if not attacks.ok:
         broken = Statement("verdict.broken")
-        found = replace(found, word=REFUSE, remarks=(broken, *found.remarks))
+        decided = replace(decided, word=REFUSE, remarks=(broken, *decided.remarks))
     others = [
         *_stronger(attacks, choice),
         *_stronger_colleague(unique, choice),
         *(() if archivist else series),
     ]
-    return replace(found, stronger=tuple(others), utility=_useless(review))
+    return replace(decided, stronger=tuple(others), utility=_useless(review))
 
 
 def _decided(choice: Choice, figures: tuple[RiskFigure, ...], remarks: list[str]) -> RiskVerdict:
@@ -258,15 +258,15 @@ def _stronger_colleague(found: SinglingOut | None, choice: Choice) -> Iterator[s
 
 def _figures(attacks: AttackReport, choice: Choice, limits: SignOff) -> Iterator[RiskFigure]:
     for attacker in choice.names:
-        own = [finding for finding in attacks.about_values if finding.attacker is attacker]
-        if own:
-            believed = max(own, key=_believed)
+        findings = [finding for finding in attacks.about_values if finding.attacker is attacker]
+        if findings:
+            believed = max(findings, key=_believed)
             yield _figure(
                 "believed", attacker, Statement("verdict.name.believed"), _believed(believed),
                 limits.believed,
                 _learned("believed", choice, believed, attacks.threshold),
             )  # fmt: skip
-            certain = max(own, key=_certain)
+            certain = max(findings, key=_certain)
             yield _figure(
                 "certain", attacker, Statement("verdict.name.certain"), _certain(certain),
                 limits.certain,
@@ -294,8 +294,8 @@ def _stronger(attacks: AttackReport, choice: Choice) -> Iterator[str]:
     for attacker in StandardAttacker:
         if attacker in choice.names:
             continue
-        own = [finding for finding in attacks.about_values if finding.attacker is attacker]
-        gaining = [finding for finding in own if finding.newly_certain or finding.newly_above]
+        findings = [finding for finding in attacks.about_values if finding.attacker is attacker]
+        gaining = [finding for finding in findings if finding.newly_certain or finding.newly_above]
         if gaining:
             worst = max(gaining, key=lambda one: (_certain(one), _believed(one)))
             if worst.newly_certain:

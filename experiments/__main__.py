@@ -1,4 +1,7 @@
-"""Run the experiments of a paper: ``python -m experiments decomposition --figures 7,9 --quick``."""
+"""Run the experiments of a paper: ``python -m experiments decomposition --figures 7,9 --quick``.
+
+``python -m experiments suite`` runs all methods on all tables; ``experiments.suite`` says how.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,15 @@ from pathlib import Path
 
 from experiments.harness import Experiment, MissingDataError, run
 
+from experiments import suite
+
 PAPERS = ("l_diversity", "decomposition", "codip", "quasi_sensitive", "opinion_polls")
 
 
 def experiment_of(paper: str) -> Experiment:
     """The experiment of a paper."""
-    found: Experiment = importlib.import_module(f"experiments.{paper}").EXPERIMENT
-    return found
+    experiment: Experiment = importlib.import_module(f"experiments.{paper}").EXPERIMENT
+    return experiment
 
 
 def described(experiment: Experiment) -> str:
@@ -29,6 +34,9 @@ def described(experiment: Experiment) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["suite"]:
+        return suite.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
     parser.add_argument("paper", choices=[name.replace("_", "-") for name in PAPERS])
     parser.add_argument("--figures", help="Some figures, such as 5,8; by default all.")

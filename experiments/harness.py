@@ -2,19 +2,21 @@
 
 A figure is a function from the experiment's settings to rows, one row a point of the figure. Rows
 are written to ``<output>/<paper>-<figure>.csv`` as they come, so that an interrupted run keeps
-them; at the end ``<output>/<paper>.md`` has all tables, and plots where matplotlib is installed.
+them; at the end ``<output>/<paper>.md`` has all tables and plots, and what they were made with.
 """
 
 from __future__ import annotations
 
 import csv
 import os
+import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from experiments.plots import PlotPoint, plot
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 Row = dict[str, Any]
@@ -97,9 +99,6 @@ def run(
 ) -> Path:
     """Run some figures, write each row as it comes, and return the page."""
     settings.output.mkdir(parents=True, exist_ok=True)
-    if plots and find_spec("matplotlib") is None:
-        print("matplotlib is not installed: no plots (pip install --group experiments).")
-        plots = False
     page = [f"# {experiment.title}\n"]
     for figure in figures:
         rows = _written(experiment, figure, settings)
@@ -149,40 +148,45 @@ def _cell(value: object) -> str:
 
 
 def draw(figure: Figure, rows: Sequence[Row], path: Path) -> None:
-    """Draw a figure as SVG."""
-    import matplotlib
+    """Draw a figure as SVG: a line for each measure and each key."""
+    wanted = figure.plot
+    assert wanted is not None
+    lines: dict[str, list[PlotPoint]] = {}
+    for row in rows:
+        key = ", ".join(f"{name} {_cell(row[name])}" for name in wanted.by)
+        for measure in wanted.measures:
+            named = (
+                measure if not key else key if len(wanted.measures) == 1 else f"{measure}, {key}"
+            )
+            if row[measure] is not None:
+                point = PlotPoint(float(row[wanted.across]), float(row[measure]))
+                lines.setdefault(named, []).append(point)
+    plot(path, figure.title, (wanted.across, " · ".join(wanted.measures)), lines)
 
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "discreet"  # the same file from the same rows
-    matplotlib.rcParams["svg.fonttype"] = "none"  # letters stay text: a third of the size
-    from matplotlib import pyplot
 
-    plot = figure.plot
-    assert plot is not None
-    drawing, axes = pyplot.subplots(figsize=(7, 3.6), layout="constrained")
-    keys = list(dict.fromkeys(tuple(row[name] for name in plot.by) for row in rows))
-    for shade, key in enumerate(keys):
-        part = [row for row in rows if tuple(row[name] for name in plot.by) == key]
-        named = ", ".join(f"{name} {_cell(v)}" for name, v in zip(plot.by, key, strict=True))
-        colour = pyplot.colormaps["viridis"](shade / len(keys))
-        for measure, line in zip(plot.measures, ("-o", "--s", ":^", "-.v"), strict=False):
-            points = [(row[plot.across], row[measure]) for row in part if row[measure] is not None]
-            if points:
-                label = ", ".join(text for text in (measure, named) if text)
-                axes.plot(*zip(*points, strict=True), line, color=colour, markersize=3, label=label)
-    axes.set_xlabel(plot.across)
-    axes.set_ylabel(plot.measures[0] if len(plot.measures) == 1 else "")
-    drawing.legend(fontsize="x-small", loc="outside right upper")
-    drawing.savefig(path, metadata={"Date": None})
-    pyplot.close(drawing)
+@cache
+def commit() -> str:
+    """The commit of the code, with + where files differ from it; empty where there is no Git."""
+    here = Path(__file__).resolve().parent
+    try:
+        found = subprocess.run(
+            ["git", "-C", str(here), "describe", "--always", "--abbrev=12", "--dirty=+"],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return found.stdout.strip()
+
+
+def data_folder() -> Path:
+    """The folder of the data."""
+    default = Path(__file__).resolve().parents[2] / "shared" / "data"
+    return Path(os.environ.get("DISCREET_DATA", default))
 
 
 def data_file(settings: Settings, *default: str) -> Path:
     """The given file, or the one below DISCREET_DATA; MissingDataError if it is not there."""
-    folder = Path(
-        os.environ.get("DISCREET_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
-    )
-    path = settings.data or folder.joinpath(*default)
+    path = settings.data or data_folder().joinpath(*default)
     if not path.exists():
         raise MissingDataError(
             f"The data are not at {path}. Give --data, or set DISCREET_DATA to the folder that has "

@@ -8,6 +8,8 @@ them; at the end ``<output>/<paper>.md`` has all tables and plots, and what they
 from __future__ import annotations
 
 import csv
+import hashlib
+import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +20,8 @@ from typing import Any
 
 from experiments.plots import PlotPoint, plot
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+import discreet as dc
 
 Row = dict[str, Any]
 
@@ -89,7 +93,7 @@ class Experiment:
         try:
             return self.settings(**written)
         except ValidationError as error:
-            lines = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
+            lines = [f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in error.errors()]
             known = ", ".join(self.settings.model_fields)
             raise ValueError("\n".join([*lines, f"Settings: {known}."])) from None
 
@@ -111,6 +115,14 @@ def run(
         if plots and figure.plot and rows:
             draw(figure, rows, settings.output / name)
             page.append(f"![{figure.title}]({name})\n")
+    made_with = provenance(settings)
+    (settings.output / f"{experiment.name}-provenance.json").write_text(
+        json.dumps(made_with, indent=1) + "\n", encoding="utf-8"
+    )
+    page.append(
+        f"Made with version {made_with['version']}, commit {made_with['commit'] or 'unknown'}; "
+        f"settings and hashes of the data are in `{experiment.name}-provenance.json`.\n"
+    )
     path = settings.output / f"{experiment.name}.md"
     path.write_text("\n".join(part for part in page if part), encoding="utf-8")
     return path
@@ -164,6 +176,28 @@ def draw(figure: Figure, rows: Sequence[Row], path: Path) -> None:
     plot(path, figure.title, (wanted.across, " · ".join(wanted.measures)), lines)
 
 
+READ: set[Path] = set()  # files and folders of data that this process has opened
+
+
+def provenance(settings: Settings) -> dict[str, Any]:
+    """What a rerun needs: version, commit, settings, and the SHA-256 of every file of data."""
+    files = {
+        file for path in READ for file in (path.iterdir() if path.is_dir() else [path])
+        if file.is_file()
+    }  # fmt: skip
+    return {
+        "version": dc.__version__,
+        "commit": commit(),
+        "settings": settings.model_dump(mode="json", exclude={"data", "output"}),
+        "data": {file.name: _hash_of_file(file) for file in sorted(files)},
+    }
+
+
+def _hash_of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 @cache
 def commit() -> str:
     """The commit of the code, with + where files differ from it; empty where there is no Git."""
@@ -192,4 +226,5 @@ def data_file(settings: Settings, *default: str) -> Path:
             f"The data are not at {path}. Give --data, or set DISCREET_DATA to the folder that has "
             f"{'/'.join(default)}; docs/experiments/data.md says where to get them."
         )
+    READ.add(path)
     return path

@@ -121,7 +121,8 @@ class _Axis:
     def place(self, figure: float) -> float:
         """Where a figure is, from 0 to 1."""
         change = math.log10 if self.log else float
-        return (change(figure) - change(self.low)) / (change(self.high) - change(self.low))
+        span = change(self.high) - change(self.low)
+        return (change(figure) - change(self.low)) / (span or 1.0)
 
 
 def _mark(number: int, x: float, y: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from hashlib import sha256
 
 import numpy as np
 import polars as pl
@@ -53,6 +54,14 @@ def test_methods_side_by_side_and_one_that_fails(job, tmp_path):
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert found == json.loads((out / "comparison.json").read_text(encoding="utf-8"))
+    provenance = found["provenance"]
+    assert provenance["version"] == dc.__version__
+    assert provenance["data_sha256"] == sha256(
+        pl.read_csv(tmp_path / "patients.csv", infer_schema=False)
+        .drop("name", "occupation").write_csv().encode()
+    ).hexdigest()  # fmt: skip
+    assert provenance["requirements"] == [{"k-anonymity": {"k": 2}}]
+    assert provenance["queries"]["queries"] == 60
     points = {point["label"]: point for point in found["points"]}
     assert list(points) == [
         f"{name} l={ell}" for name in ("mondrian", "anatomy", "m-invariance", "gal")

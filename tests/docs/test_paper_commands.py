@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from experiments.__main__ import experiment_of, main
+from experiments.suite_tables import generated_name
 from tests.real_data import real_data
 from tests.saving import UNATTACKED
 from typer.testing import CliRunner
@@ -41,7 +42,13 @@ def test_an_experiment_runs(command, tmp_path, monkeypatch):
     for folder, file in (("adult", "adult.csv"), ("census-income", "census-income.data"),
                          ("movielens", "ratings.dat"), ("opinions", "nonvoters.csv")):  # fmt: skip
         monkeypatch.setenv("DISCREET_DATA", str(real_data(folder, file).parent.parent))
-    paper, *written = shlex.split(command)[3:]
+    paper, *written = shlex.split(command, comments=True)[3:]
+    if paper == "suite":
+        small = ["--output", str(tmp_path / "suite.csv"), "--tables", generated_name(0, 0.3)]
+        once = ["--quick", "--seeds", "1", "--methods", "unlinked", *small]
+        assert main(["suite", *once]) == 0
+        assert "--page" not in written or main(["suite", *written, *small]) == 0
+        return
     small = experiment_of(paper.replace("-", "_")).quick  # also where the page has large settings
     settings = [part for name, value in small.items() for part in ("--set", f"{name}={value}")]
     arguments = [*written, "--quick", *settings, "--no-plots", "--output", str(tmp_path)]

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import csv
+import json
+from hashlib import sha256
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
 import pytest
 from experiments.__main__ import PAPERS, experiment_of, main
 from experiments.harness import data_file
+from experiments.plots import PlotPoint, plot
 
 from experiments import opinion_polls
 
 RNG_ROWS = 160
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture
@@ -61,7 +66,12 @@ def test_l_diversity(adult_like, tmp_path):
     ]
     utility = rows_of(tmp_path / "l-diversity-7.csv")
     assert [row["requirement"] for row in utility[:3]] == ["k-anonymity", "entropy", "recursive"]
-    assert "| k or l | requirement |" in (tmp_path / "l-diversity.md").read_text(encoding="utf-8")
+    page = (tmp_path / "l-diversity.md").read_text(encoding="utf-8")
+    assert "| k or l | requirement |" in page
+    made_with = json.loads((tmp_path / "l-diversity-provenance.json").read_text(encoding="utf-8"))
+    assert f"version {made_with['version']}" in page
+    assert made_with["settings"]["k"] == [2, 3]
+    assert made_with["data"]["adult.csv"] == sha256(adult_like.read_bytes()).hexdigest()
 
 
 def test_decomposition(adult_like, tmp_path):
@@ -154,6 +164,25 @@ def test_opinion_polls_on_the_forms_of_movielens(tmp_path, form):
     for row in rows:
         if row["method"].startswith("msa"):
             assert row["greatest probability"] == "" or float(row["greatest probability"]) <= 0.5
+
+
+def test_plots_name_both_axes_and_every_line_and_shares_end_at_1(tmp_path):
+    lines = {
+        "a": [PlotPoint(1, 0.2, 0.1, 0.3), PlotPoint(2, 0.4)],
+        "b <": [PlotPoint(1, 0.2), PlotPoint(2, 0.4)],
+    }
+    plot(tmp_path / "shares.svg", "Two lines", ("ell", "loss"), lines)
+    root = ElementTree.parse(tmp_path / "shares.svg").getroot()
+    texts = [node.text for node in root.iter(f"{SVG}text")]
+    assert {"ell", "loss", "a", "b <", "Two lines"} <= set(texts)
+    drawn = [node.get("points") for node in root.iter(f"{SVG}polyline")]
+    assert len(set(drawn)) == 2  # equal lines lie beside each other
+    assert texts.count("1") == 2  # at the end of the axis of shares, and at x = 1
+    plot(tmp_path / "counts.svg", "Counts", ("rows", "nodes"), {"a": [PlotPoint(10, 46)]}, log=True)
+    texts = [
+        n.text for n in ElementTree.parse(tmp_path / "counts.svg").getroot().iter(f"{SVG}text")
+    ]
+    assert "50" in texts
 
 
 def test_missing_data_end_in_one_sentence(tmp_path, capsys):

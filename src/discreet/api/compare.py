@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +23,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet import __version__
 from discreet.api.settings_grid import Setting, settings_of, suited_settings
 from discreet.attacks.downcoding import pinned_share
 from discreet.by_name import nearest
@@ -232,6 +234,13 @@ def compare(
         None if original.kept is None else original.kept.count,
         untried=tuple(untried),
         sensitive_only=not all(mark.all() for mark in original.sensitive_values.values()),
+        provenance={
+            "version": __version__,
+            "data_sha256": sha256(original.frame().write_csv().encode()).hexdigest(),
+            "requirements": [{one.name: one.parameters()} for one in original.job.requirements],
+            "queries": None if workload is None else workload.model_dump(),
+            "seed": seed,
+        },
     )
 
 

@@ -114,6 +114,7 @@ class Comparison(Result):
     persons: int | None = None  # of the source, where one may have several rows
     untried: tuple[str, ...] = ()  # settings that the time budget left out
     sensitive_only: bool = False  # whether some values may be disclosed: beliefs leave them out
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # what a rerun needs
 
     def __getitem__(self, label: str) -> Point:
         for point in self.points:
@@ -195,6 +196,7 @@ class Comparison(Result):
                 }
                 for recommendation in self.recommendations
             ],
+            "provenance": dict(self.provenance),
         }
 
     def to_csv(self) -> str:

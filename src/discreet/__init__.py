@@ -92,10 +92,10 @@ _HOME_OF_NAME = {
     "TCloseness": "discreet.requirements.closeness",
     "AlphaKAnonymity": "discreet.requirements.value_bounds",
     "KmAnonymity": "discreet.requirements.attackers.km_anonymity",
-    "LkcPrivacy": "discreet.requirements.attackers.lkc_privacy",
-    "DeltaPresence": "discreet.requirements.delta_presence",
-    "KMap": "discreet.requirements.k_map",
-    "PopulationRisk": "discreet.requirements.population_risk",
+    "LkcPrivacy": "discreet.requirements.value_bounds",
+    "DeltaPresence": "discreet.requirements.population",
+    "KMap": "discreet.requirements.population",
+    "PopulationRisk": "discreet.requirements.population",
     "BetaLikeness": "discreet.requirements.value_bounds",
     "DeltaDisclosure": "discreet.requirements.value_bounds",
     "SaDiversity": "discreet.requirements.sa_diversity",
@@ -184,9 +184,7 @@ if TYPE_CHECKING:
     from discreet.releases.export import read_release as read_release
     from discreet.releases.manifest import Manifest as Manifest
     from discreet.requirements.attackers.km_anonymity import KmAnonymity as KmAnonymity
-    from discreet.requirements.attackers.lkc_privacy import LkcPrivacy as LkcPrivacy
     from discreet.requirements.closeness import TCloseness as TCloseness
-    from discreet.requirements.delta_presence import DeltaPresence as DeltaPresence
     from discreet.requirements.diversity import DistinctLDiversity as DistinctLDiversity
     from discreet.requirements.diversity import EntropyLDiversity as EntropyLDiversity
     from discreet.requirements.diversity import MDiversity as MDiversity
@@ -195,11 +193,12 @@ if TYPE_CHECKING:
     from discreet.requirements.diversity import PdRecursiveClDiversity as PdRecursiveClDiversity
     from discreet.requirements.diversity import RecursiveClDiversity as RecursiveClDiversity
     from discreet.requirements.k_anonymity import KAnonymity as KAnonymity
-    from discreet.requirements.k_map import KMap as KMap
     from discreet.requirements.multi_attribute import (
         MultiAttributeLDiversity as MultiAttributeLDiversity,
     )
-    from discreet.requirements.population_risk import PopulationRisk as PopulationRisk
+    from discreet.requirements.population import DeltaPresence as DeltaPresence
+    from discreet.requirements.population import KMap as KMap
+    from discreet.requirements.population import PopulationRisk as PopulationRisk
     from discreet.requirements.quasi_sensitive import QsClDiversity as QsClDiversity
     from discreet.requirements.quasi_sensitive import QsTCloseness as QsTCloseness
     from discreet.requirements.sa_diversity import ConditionalLDiversity as ConditionalLDiversity
@@ -207,6 +206,7 @@ if TYPE_CHECKING:
     from discreet.requirements.value_bounds import AlphaKAnonymity as AlphaKAnonymity
     from discreet.requirements.value_bounds import BetaLikeness as BetaLikeness
     from discreet.requirements.value_bounds import DeltaDisclosure as DeltaDisclosure
+    from discreet.requirements.value_bounds import LkcPrivacy as LkcPrivacy
     from discreet.result import Result as Result
     from discreet.table.roles import Distance as Distance
     from discreet.table.roles import Role as Role

@@ -6,7 +6,7 @@ import polars as pl
 
 import discreet as dc
 from discreet.attacks.base import TOLERANCE
-from discreet.requirements.counting import count_rows
+from discreet.requirements.judge import of_counts
 
 
 def test_a_share_above_its_bound_by_less_than_the_tolerance_is_found():
@@ -29,6 +29,6 @@ def test_a_share_above_its_bound_by_less_than_the_tolerance_is_found():
 
 def test_sums_are_told_from_counts():
     inner = dc.MultiAttributeLDiversity(inner=dc.PDiversity(l=2))
-    assert count_rows([dc.KAnonymity(k=2), dc.PDiversity(l=2), inner])
-    assert not count_rows([dc.KAnonymity(k=2), dc.TCloseness(t=0.2)])
-    assert not count_rows([dc.EntropyLDiversity(l=2)])
+    assert of_counts([dc.KAnonymity(k=2), dc.PDiversity(l=2), inner])
+    assert not of_counts([dc.KAnonymity(k=2), dc.TCloseness(t=0.2)])
+    assert not of_counts([dc.EntropyLDiversity(l=2)])

@@ -43,7 +43,7 @@ def test_people_who_fit_too_many_classes_are_sampled(table, monkeypatch):
     everybody = attack(*arguments)
     assert all(f.interval is None for f in everybody)
     monkeypatch.setattr(covering_classes, "WORK_LIMIT", 6000)
-    monkeypatch.setattr(adversary_view, "SAMPLED_KINDS", 150)
+    monkeypatch.setattr(adversary_view, "SAMPLE", 150)
     some = attack(*arguments)
     for whole, part in zip(everybody, some, strict=True):
         assert 100 <= part.targets < whole.targets == 600

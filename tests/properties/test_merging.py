@@ -10,7 +10,6 @@ from hypothesis.extra import numpy as hnp
 
 from discreet.hierarchies.hierarchy import Hierarchy, level_from_groups
 from discreet.knowledge.table import Links, knowledge_from_sets
-from discreet.requirements.attackers.lkc_privacy import LkcPrivacy
 from discreet.requirements.base import Domain, Requirement
 from discreet.requirements.closeness import TCloseness
 from discreet.requirements.diversity import (
@@ -27,7 +26,12 @@ from discreet.requirements.multi_attribute import MultiAttributeLDiversity
 from discreet.requirements.quasi_sensitive import LinkRequirement, QsClDiversity, QsTCloseness
 from discreet.requirements.registry import REQUIREMENTS
 from discreet.requirements.sa_diversity import SaDiversity
-from discreet.requirements.value_bounds import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
+from discreet.requirements.value_bounds import (
+    AlphaKAnonymity,
+    BetaLikeness,
+    DeltaDisclosure,
+    LkcPrivacy,
+)
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts
 from discreet.table.roles import Distance
 

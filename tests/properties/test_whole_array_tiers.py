@@ -44,14 +44,14 @@ def sets_and_signatures(rng: np.random.Generator) -> tuple[Sets, np.ndarray, np.
     return Sets(start, value, groups), rng.permutation(codes).astype(np.int32), values
 
 
-@pytest.mark.parametrize("table", [assignments.TABLE, 0])
+@pytest.mark.parametrize("table", [assignments.AT_ONCE, 0])
 @pytest.mark.parametrize("limit", [10**6, 5])
 @pytest.mark.parametrize("seed", range(25))
 def test_loops_and_whole_arrays_find_the_same_supporting_rows(seed, limit, table, monkeypatch):
     rng = np.random.default_rng(seed)
     sets, codes, _ = sets_and_signatures(rng)
     known = int(rng.integers(codes.shape[1]))
-    monkeypatch.setattr(assignments, "TABLE", table)
+    monkeypatch.setattr(assignments, "AT_ONCE", table)
     found = []
     for find in (_supporting_rows.function, _supporting_rows.interpreted):
         monkeypatch.setattr(assignments, "_supporting_rows", find)
@@ -64,7 +64,7 @@ def test_loops_and_whole_arrays_find_the_same_supporting_rows(seed, limit, table
         assert row.dtype == other_row.dtype
 
 
-@pytest.mark.parametrize("edges", [readers.EDGES, 3])
+@pytest.mark.parametrize("edges", [readers.MOST_ENTRIES, 3])
 @pytest.mark.parametrize("seed", range(25))
 def test_loops_and_whole_arrays_find_the_same_unsupported_values(seed, edges, monkeypatch):
     sets, codes, values = sets_and_signatures(np.random.default_rng(seed))
@@ -74,5 +74,5 @@ def test_loops_and_whole_arrays_find_the_same_unsupported_values(seed, edges, mo
     count = [np.bincount(own, minlength=most) for own, most in zip(codes.T, values, strict=True)]
     given = sets.start, sets.value, sets.groups, codes, offset
     given = *given, starts_of(np.concatenate(count)), listed
-    monkeypatch.setattr(readers, "EDGES", edges)
+    monkeypatch.setattr(readers, "MOST_ENTRIES", edges)
     assert_array_equal(_unsupported.function(*given), _unsupported.interpreted(*given))

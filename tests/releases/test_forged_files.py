@@ -292,7 +292,7 @@ def rewrite(folder: Path, table: str, change) -> None:
 
 @pytest.mark.parametrize("pieces", [1, 2, 2**16])
 def test_sorted_values_of_groups_are_wanted(copied, pieces, monkeypatch):
-    monkeypatch.setattr(sensitive_sets, "CODED_AT_ONCE", pieces)
+    monkeypatch.setattr(sensitive_sets, "IN_CACHE", pieces)
     folder = copied("decomposed-csv")
     assert not problems(folder)
     rewrite(folder, "group_values", lambda table: table.reverse())

@@ -56,7 +56,7 @@ EVERY = [(n, n, s) for n in (1, 2, 3) for s in "xy"]  # so that every cell cover
 
 
 @settings(max_examples=150, deadline=None)
-@given(ORIGINAL, PUBLISHED, st.sampled_from([0, matching.PAIRS]))
+@given(ORIGINAL, PUBLISHED, st.sampled_from([0, matching.TABLE_CELLS]))
 def test_the_rows_left_over_are_those_of_the_greatest_matching(original, published, pairs):
     original = original + EVERY
     table = coded_table({name: [row[i] for row in original] for i, name in enumerate("abs")}, "qqs")
@@ -66,7 +66,9 @@ def test_the_rows_left_over_are_those_of_the_greatest_matching(original, publish
     task = Task(table, {}, [], np.random.default_rng(0))
     expected = len(published) - greatest_matching(published, original, fits)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matching, "PAIRS", pairs)  # by fitting cells, or by equal sensitive values
+        patch.setattr(
+            matching, "TABLE_CELLS", pairs
+        )  # by fitting cells, or by equal sensitive values
         assert unmatched_rows(records, task, {}) == expected
 
 
@@ -85,9 +87,9 @@ def test_a_witness_is_checked_row_by_row():
     assert untraced(1, 2) == 3  # not a row for each
 
 
-@pytest.mark.parametrize("limit", [0, matching.TABLE_LIMIT])
+@pytest.mark.parametrize("limit", [0, matching.AT_ONCE])
 def test_a_witness_of_exact_cells_is_checked_row_by_row(limit, monkeypatch):
-    monkeypatch.setattr(matching, "TABLE_LIMIT", limit)  # by runs of values, or by a table
+    monkeypatch.setattr(matching, "AT_ONCE", limit)  # by runs of values, or by a table
     table = coded_table({"a": [1, 2, 3], "b": ["u", "v", "u"], "s": ["x", "y", "x"]}, "qqs")
     records = coded_table({"a": ["2", "3", "1"], "b": ["v", "u", "u"], "s": ["y", "x", "z"]}, "qqs")
     task = Task(table, {}, [], np.random.default_rng(0))

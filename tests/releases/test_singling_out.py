@@ -124,7 +124,7 @@ def test_pairs_that_are_too_many_are_estimated_within_their_interval(monkeypatch
     exact = count_unique(table, People(Unit.ROW), exact=True)
     monkeypatch.setattr(module, "PAIR_CELLS", 66 * 200)
     drawn = count_unique(table, People(Unit.ROW), exact=False)
-    assert drawn.drawn == module.DRAWN and drawn.single == exact.single
+    assert drawn.drawn == module.SAMPLE and drawn.single == exact.single
     recounted = {pair: unique_by(table, People(Unit.ROW), pair) for pair in drawn.candidates()}
     assert all(recounted[pair] == exact.pairs[pair] for pair in recounted)
     found = module.summarize(drawn, recounted, 0, manifest(), "records", Unit.ROW)
@@ -269,7 +269,7 @@ def test_an_audit_accepts_another_sample_and_no_false_count(tmp_path, monkeypatc
     )  # fmt: skip
     folder = dc.publish(table, job).save(tmp_path / "release", report=False, **UNATTACKED)
     stated = json.loads((folder / "manifest.json").read_text())["singling_out"]
-    assert stated["drawn"] == module.DRAWN and stated["unique"]["2"] <= stated["at_most"]
+    assert stated["drawn"] == module.SAMPLE and stated["unique"]["2"] <= stated["at_most"]
     monkeypatch.setattr(module, "SEED", 7)
     assert audit_folder(folder).ok
     place = folder / "manifest.json"

@@ -16,7 +16,7 @@ def test_both_ways_group_alike(cardinality, monkeypatch):
     codes = [rng.integers(0, min(cardinality, 40), 3000).astype(np.int32) for _ in range(3)]
     found = []
     for limit in (2**16, 0):
-        monkeypatch.setattr(classes, "FEW", limit)
+        monkeypatch.setattr(classes, "AT_ONCE", limit)
         monkeypatch.setattr(classes, "is_loaded", lambda kernel: False)
         found.append(group_codes(codes, [cardinality] * 3, 3000))
     for other in found[1:]:
@@ -35,7 +35,7 @@ def test_both_ways_order_entries_alike(monkeypatch):
     pairs = np.unique(rng.integers(0, [30, 9], (400, 2)), axis=0)
     of_class, value = rng.permutation(pairs).astype(np.int32).T
     by_sort = order_by_class(of_class, value, 31, 9)
-    monkeypatch.setattr(counts, "FEW", 0)
+    monkeypatch.setattr(counts, "AT_ONCE", 0)
     by_count = order_by_class(of_class, value, 31, 9)
     np.testing.assert_array_equal(by_sort[0], by_count[0])
     np.testing.assert_array_equal(by_sort[1], by_count[1])

@@ -60,7 +60,7 @@ def test_supported_values_are_those_of_the_rows_within(
             if len(mine)
             else (not counted.any())
         )
-    monkeypatch.setattr(module, "WORDS", 1)
+    monkeypatch.setattr(module, "AT_ONCE", 1)
     assert count_supported(sets, codes, known) is None
 
 
@@ -87,7 +87,7 @@ def _arguments(release):
 
 
 def test_the_first_people_of_each_row_are_found_piece_by_piece(monkeypatch):
-    monkeypatch.setattr(module, "AT_ONCE", 7)
+    monkeypatch.setattr(module, "IN_CACHE", 7)
     signature = np.random.default_rng(1).integers(0, 9, 100).astype(np.int32)
     expected = {row for s in range(9) for row in np.flatnonzero(signature == s)[:4].tolist()}
     assert set(module._first_people(signature, 9).tolist()) == expected

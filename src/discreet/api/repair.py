@@ -47,9 +47,10 @@ from discreet.releases.manifest import Manifest
 from discreet.releases.measure import measure_release, read_utility
 from discreet.report.risk_verdict import LOOK, READY, REFUSE, Review, RiskVerdict
 from discreet.statements import Statement
+from discreet.table.budgets import FIGURE_ROWS
 from discreet.table.interrupts import OutOfTimeError, interruptible
 from discreet.table.roles import Role
-from discreet.utility.figures import DIVERGENCE_ROWS, Measures
+from discreet.utility.figures import Measures
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
@@ -668,7 +669,7 @@ def _judged(
     release.adopt(Proof(reading, manifest, audit, utility, verified, True), manifest)
     attacks = _attacked(release, reading, ends, progress)
     errors = None
-    if whole and 0 < formed.original.table.rows <= DIVERGENCE_ROWS:
+    if whole and 0 < formed.original.table.rows <= FIGURE_ROWS:
         progress("errors", 0.0)
         found = read_utility(reading.tables, formed.original, manifest)
         errors = analyst_errors(found.original, found.for_analysts, found.weights).counts

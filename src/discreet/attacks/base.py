@@ -34,8 +34,7 @@ from discreet.methods.base import Progress, Task, no_progress
 from discreet.releases.registry import kind_of
 from discreet.releases.singling_out import RATE, Interval, share_interval
 from discreet.releases.worlds.placement import EXACT
-from discreet.requirements.counting import count_rows
-from discreet.requirements.judge import limits_knowledge
+from discreet.requirements.judge import limits_knowledge, of_counts
 from discreet.statements import Statement
 from discreet.table.kernels.lists import entries_of
 from discreet.table.roles import Unit
@@ -332,7 +331,7 @@ class Attack(Named):
             details=details or {},
             attacker=attacker,
             tolerance=ROUNDING if ratios else TOLERANCE,
-            bound_tolerance=ROUNDING if ratios and count_rows(scene.requirements) else TOLERANCE,
+            bound_tolerance=ROUNDING if ratios and of_counts(scene.requirements) else TOLERANCE,
         )
 
 

@@ -54,8 +54,7 @@ from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.audit.persons import TablePersons
 from discreet.releases.worlds.placement import Placement
 from discreet.requirements.base import AttributeRequirement, Domains, Requirement
-from discreet.requirements.counting import count_rows
-from discreet.requirements.judge import person_basis
+from discreet.requirements.judge import of_counts, person_basis
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.value_bounds import AlphaKAnonymity
 from discreet.statements import Statement
@@ -440,7 +439,7 @@ def finding_on_values(
     certain = (values.belief >= 1 - TOLERANCE) & (without < 1 - TOLERANCE)
     limit = scene.threshold + TOLERANCE
     above = (values.belief > limit) & (without <= limit)
-    counted = (details or {}).get("reader") == AT_ALL and count_rows(scene.guarantees)
+    counted = (details or {}).get("reader") == AT_ALL and of_counts(scene.guarantees)
     tolerance = ROUNDING if counted else TOLERANCE
     return replace(
         found,

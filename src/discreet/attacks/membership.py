@@ -21,7 +21,7 @@ from discreet.attacks.base import Attack, Criterion, Finding, Scene, summarize
 from discreet.knowledge.population import Population
 from discreet.releases.kinds.base import Kind
 from discreet.releases.worlds.placement import EXACT, scale
-from discreet.requirements.delta_presence import DeltaPresence
+from discreet.requirements.population import DeltaPresence
 from discreet.statements import Statement
 from discreet.table.classes import Classes
 from discreet.table.code_maps import recoded

@@ -42,12 +42,12 @@ from discreet.releases.worlds.sensitive_sets import (
 from discreet.requirements.sa_diversity import ConditionalLDiversity
 from discreet.statements import Statement
 from discreet.table.assignments import (
-    EDGES,
     PossibleRows,
     Sets,
     rows_by_value,
     sets_of_groups,
 )
+from discreet.table.budgets import MOST_ENTRIES
 from discreet.table.classes import group_codes
 from discreet.table.code_maps import recoded
 from discreet.table.coded_table import Derives
@@ -98,7 +98,7 @@ class SetHomogeneity(Attack):
             matching = _matching(self, scene, names, sets, signatures)
         rows = _rows_within(sets, signatures)
         if rows is None:
-            self.omit(scene, "reader 'row'", _more_than(EDGES))
+            self.omit(scene, "reader 'row'", _more_than(MOST_ENTRIES))
         for target, name in enumerate(names):
             seed = int(scene.rng.integers(2**32))
             readers = {}
@@ -165,7 +165,7 @@ class LinkThroughSensitiveTable(Attack):
         matching = _matching(self, scene, names, sets, signatures)
         for known, known_name in enumerate(names):
             if rows is None:
-                self.omit(scene, f"reader 'row' who knows '{known_name}'", _more_than(EDGES))
+                self.omit(scene, f"reader 'row' who knows '{known_name}'", _more_than(MOST_ENTRIES))
             for target, name in enumerate(names):
                 if known_name not in scene.task.secrets.others(name, names):
                     continue

@@ -27,7 +27,6 @@ from discreet.requirements.attackers.km_anonymity import judge_items
 from discreet.requirements.base import Requirement, Verdict
 from discreet.requirements.closeness import TCloseness
 from discreet.requirements.covered_values import of_sensitive_values
-from discreet.requirements.delta_presence import DeltaPresence
 from discreet.requirements.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
@@ -45,6 +44,7 @@ from discreet.requirements.judge import (
 )
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.multi_attribute import MultiAttributeLDiversity
+from discreet.requirements.population import DeltaPresence
 from discreet.requirements.value_bounds import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
 from discreet.result import Result
 from discreet.statements import Statement

@@ -71,7 +71,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 )
 VERSION = "version"
 COLUMNS = tuple(field.name for field in fields(Entry))
-ADVISORY_LOCK = 0x6469_7363_7265_6574  # "discreet"
+ADVISORY_LOCK = int.from_bytes(b"discreet")
 POLL = 0.05  # seconds
 
 

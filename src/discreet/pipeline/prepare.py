@@ -39,8 +39,8 @@ from discreet.pipeline.read import SourceRows, read_source, require_columns, sou
 from discreet.requirements.base import AttributeRequirement, Requirement
 from discreet.requirements.basis import Basis
 from discreet.requirements.covered_values import of_sensitive_values
-from discreet.requirements.delta_presence import DeltaPresence
 from discreet.requirements.judge import for_attackers, person_basis
+from discreet.requirements.population import DeltaPresence
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Keeping, PersonBasis

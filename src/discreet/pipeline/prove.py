@@ -33,9 +33,9 @@ from discreet.releases.manifest import Manifest
 from discreet.releases.measure import read_utility
 from discreet.report.risk_verdict import Review, SampledRows
 from discreet.statements import Statement
+from discreet.table.budgets import FIGURE_ROWS
 from discreet.table.coded_table import Column
 from discreet.table.interrupts import interruptible
-from discreet.utility.figures import DIVERGENCE_ROWS
 
 if TYPE_CHECKING:
     from discreet.attacks.base import RowAtRisk
@@ -188,7 +188,7 @@ def review_release(
     errors = None
     original = formed.original.table
     measured = job.measure.divergence and job.measure.figures
-    if measured and 0 < original.rows <= DIVERGENCE_ROWS:
+    if measured and 0 < original.rows <= FIGURE_ROWS:
         errors = interruptible(lambda: _errors(formed, manifest, reading))
     columns = [
         (column.name, str(column.role), original[column.name].cardinality, column.cardinality)

@@ -23,6 +23,7 @@ from discreet.hierarchies.covering_classes import coverages_of, fitting_groups
 from discreet.methods.base import Task
 from discreet.releases.worlds.placement import Placement, weigh
 from discreet.statements import Statement
+from discreet.table.budgets import SAMPLE
 from discreet.table.classes import Classes, classes_of, group_codes
 from discreet.table.code_maps import recoded
 from discreet.table.coded_table import CodedTable, Column, Derives
@@ -30,7 +31,6 @@ from discreet.table.counts import ClassCounts, count_classes
 from discreet.typing import AnyInts, Codes, Floats, Ints
 
 EQUAL_ROWS = Statement("figures.equal-rows")
-SAMPLED_KINDS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +211,7 @@ def sampled_placement(
 ) -> tuple[Placement, Codes]:
     """Place some kinds of people, where too many fit too many groups: the place of each kind."""
     kinds = len(values[0])
-    sample = rng.choice(kinds, min(SAMPLED_KINDS, kinds), replace=False)
+    sample = rng.choice(kinds, min(SAMPLE, kinds), replace=False)
     few = fitting_groups(coverages, [value[sample] for value in values], cells)
     if few is None:
         few = np.zeros(len(sample) + 1, np.int64), np.zeros(0, np.int32)

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from discreet.table.budgets import AT_ONCE
 from discreet.table.coded_table import CodedTable, Column
 from discreet.typing import Floats
 from discreet.utility.implied import Implied
 
 FEW = 10  # rows of a cell, or of a quasi-identifier's value, that are judged
-CELLS = 2**20  # of a two-way table that is judged
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class _TwoWayErrors:
 def _pairs(original: CodedTable) -> Iterator[tuple[Column, Column]]:
     for quasi in original.quasi_identifiers:
         for sensitive in original.sensitive:
-            if quasi.cardinality * sensitive.cardinality <= CELLS:
+            if quasi.cardinality * sensitive.cardinality <= AT_ONCE:
                 yield quasi, sensitive
 
 

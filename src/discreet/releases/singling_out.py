@@ -43,6 +43,7 @@ from discreet.releases.kinds.base import tables_of_rows
 from discreet.releases.manifest import Known, Manifest, SinglingOut
 from discreet.releases.registry import kind_of
 from discreet.statements import Statement
+from discreet.table.budgets import SAMPLE
 from discreet.table.classes import Classes, classes_of, group_codes, group_lists
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels.lists import starts_of
@@ -51,7 +52,6 @@ from discreet.table.roles import Unit
 from discreet.typing import Bools, Ints
 
 PAIR_CELLS = 1 << 25  # rows times pairs of columns that are counted exactly
-DRAWN = 2000  # persons, where pairs are estimated
 NAMED = 5  # columns that matter most
 SEED = 0  # of the drawn persons, so that an audit draws the same
 
@@ -221,7 +221,7 @@ def count_unique(
         return replace(counts, pairs=_all_pairs(table, people, keys, None))
     share = counts.counted / max(counts.counted if total is None else total, 1)
     rng = np.random.default_rng(SEED)
-    part, drawn, people = _drawn(table, people, ceil(DRAWN * share), rng)
+    part, drawn, people = _drawn(table, people, ceil(SAMPLE * share), rng)
     keys = {c.name: _refined(part.classes, [c], part) for c in part.insensitive}
     return replace(counts, pairs=_all_pairs(part, people, keys, drawn), drawn=len(drawn))
 

@@ -111,6 +111,9 @@ class Algebra:
     refined: bool = False  # judged also where the other sensitive attributes are known
     bears_suppression: bool = True  # suppressing other classes leaves a class's figure as it is
     additive: bool = False  # a mean over all rows is bounded, to which classes add
+    # Whether counts are compared, and no sums of shares or logarithms: a share above the bound of a
+    # passing class is then no rounding.
+    of_counts: bool = False
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,7 @@ class DistinctLDiversity(LevelledRequirement, Diversity):
     @property
     def algebra(self) -> Algebra:  # type: ignore[override]
         # A class of non-sensitive values alone passes; with a sensitive row it may fail.
-        return Algebra("l", absorbing=not self.non_sensitive)
+        return Algebra("l", absorbing=not self.non_sensitive, of_counts=True)
 
     @property
     def coverage(self) -> GuaranteeScope:  # type: ignore[override]
@@ -290,7 +290,7 @@ class RecursiveClDiversity(Diversity):
 
     name: ClassVar[str] = "recursive-cl-diversity"
     counting: ClassVar[Counting] = Counting(PersonBasis.MASS)
-    algebra: ClassVar[Algebra] = Algebra("c", smaller_is_better=True)
+    algebra: ClassVar[Algebra] = Algebra("c", smaller_is_better=True, of_counts=True)
 
     c: float = Field(
         gt=0,
@@ -538,7 +538,7 @@ class PDiversity(LevelledRequirement, Diversity):
 
     name: ClassVar[str] = "p-diversity"
     counting: ClassVar[Counting] = Counting(PersonBasis.TOUCHED)
-    algebra: ClassVar[Algebra] = Algebra("l")
+    algebra: ClassVar[Algebra] = Algebra("l", of_counts=True)
 
     l: float = Field(  # noqa: E741 (the job's key)
         ge=1, allow_inf_nan=False, description="No value fills more than 1/l of a class."

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.table.counts import ValueCounts
 
-INT64_LIMIT = 2**63
+INT64_LIMIT = int(np.iinfo(np.int64).max)
 
 
 def exact(bound: float) -> Fraction:

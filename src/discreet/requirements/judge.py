@@ -6,7 +6,7 @@ coverage. What follows from these for every requirement alike is here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import Any
@@ -30,6 +30,11 @@ def limits_knowledge(requirement: Requirement) -> bool:
 def judged_on_items(requirement: Requirement) -> bool:
     """Return whether it is judged on the items of sets, not on classes."""
     return requirement.known_parts is not None and requirement.known_parts.items is not None
+
+
+def of_counts(requirements: Iterable[Requirement]) -> bool:
+    """Return whether all of them compare counts: a share above their bound is no rounding."""
+    return all(requirement.algebra.of_counts for requirement in requirements)
 
 
 def key_sets(requirement: Requirement, quasi: Sequence[str]) -> tuple[KeySets, ...]:

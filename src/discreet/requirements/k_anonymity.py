@@ -22,7 +22,7 @@ class KAnonymity(SizeRequirement):
 
     name: ClassVar[str] = "k-anonymity"
     counting: ClassVar[Counting] = Counting(PersonBasis.PERSONS)
-    algebra: ClassVar[Algebra] = Algebra("k", absorbing=True)
+    algebra: ClassVar[Algebra] = Algebra("k", absorbing=True, of_counts=True)
 
     k: int = Field(ge=1, description="The least number of rows in a class.")
 

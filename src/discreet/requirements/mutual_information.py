@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.requirements.feasibility import value_entropy
+from discreet.table.budgets import AT_ONCE
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
 from discreet.typing import Floats
@@ -37,7 +38,6 @@ from discreet.typing import Floats
 Plan = Sequence[Sequence[int]]  # the numbers of the attributes in each table
 
 NEGLIGIBLE = 1e-12  # what floating point leaves of a sum that is 0
-DENSE_LIMIT = 2**22  # joint values that are counted in an array
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ def mutual_information(first: Column, second: Column) -> float:
 
 def joint_counts(first: Column, second: Column) -> NDArray[np.int64]:
     """Return how often each pair of values occurs, in no particular order."""
-    if first.cardinality * second.cardinality <= DENSE_LIMIT:
+    if first.cardinality * second.cardinality <= AT_ONCE:
         cells = first.codes.astype(np.int64) * second.cardinality + second.codes
         return np.bincount(cells, first.weights).astype(np.int64)
     cardinalities = [first.cardinality, second.cardinality]

@@ -1,9 +1,12 @@
-"""Bounds on what a class says about single values: (α,k)-anonymity, β-likeness, δ-disclosure.
+"""Bounds on what a class says about values: (α,k), LKC-privacy, β-likeness, δ-disclosure.
 
 p is the share of a value in all counted classes together, q its share in a class.
 
 - (α,k)-anonymity (Wong, Li, Fu and Wang, 2006): class size ≥ k, and q ≤ α for the value given, or
   for every value.
+- LKC-privacy (Mohammed, Fung, Hung and Lee, "Anonymizing healthcare data: a case study on the
+  blood transfusion service", 2009, Definition 3.1): the same with α = C and k = K for the rows that
+  any combination of at most L quasi-identifiers leads to, where it leads to any.
 - β-likeness (Cao and Karras, 2012): the relative gain (q − p)/p is at most β for every value;
   enhanced: at most min(β, −ln p), which also keeps frequent values from becoming certain.
 - δ-disclosure privacy (Brickell and Shmatikov, 2008): |ln(q/p)| < δ for every value of the table,
@@ -13,13 +16,14 @@ p is the share of a value in all counted classes together, q its share in a clas
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from discreet.requirements.base import (
     TOLERANCE,
@@ -28,6 +32,7 @@ from discreet.requirements.base import (
     Domain,
     Domains,
     GuaranteeScope,
+    KnownParts,
     PublishedValues,
     Requirement,
     codes_of,
@@ -44,23 +49,63 @@ from discreet.table.roles import Unit
 from discreet.typing import Floats, Ints
 
 
-class AlphaKAnonymity(SparingRequirement):
-    """Every class has ``k`` rows or more, and a sensitive value fills at most ``alpha`` of it.
+class SharesInLargeClasses(SparingRequirement):
+    """Every class has ``k`` rows or more, and a sensitive value fills at most a share of it.
 
     Closed under merging: sizes add up, and the share in a merged class is a mean of the parts'
     shares. Not absorbing. The figure is the greatest share; ``achieved`` has the least size as
     ``k`` beside it.
     """
 
+    @property
+    @abstractmethod
+    def bounds(self) -> tuple[int, float]:
+        """The least number of rows in a class, and the greatest share of a value."""
+
+    @property
+    def needs(self) -> ClassNeeds:  # type: ignore[override]
+        rows, share = self.bounds
+        unbounded = share == 0 or self.non_sensitive
+        return ClassNeeds(rows, 1 if unbounded else math.ceil(1 / exact(share)))
+
+    def passes(self, counts: ClassCounts, domains: Domains) -> NDArray[np.bool_]:
+        return super().passes(counts, domains) & (counts.members >= self.bounds[0])
+
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
+        figures: Floats = self.greatest(values, domain) / size
+        return figures
+
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
+        part, whole = scaled(self.greatest(values, domain), size, exact(self.bounds[1]))
+        return part <= whole
+
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+        return figures <= self.bounds[1]
+
+    def further(self, counts: ClassCounts, domains: Domains, attribute: str) -> dict[str, float]:
+        return {"k": float(counts.members.min())}
+
+    def greatest(self, values: ValueCounts, domain: Domain) -> Ints:
+        """Return how often the most frequent value occurs in each class."""
+        return self.greatest_sensitive(values, domain)
+
+
+class AlphaKAnonymity(SharesInLargeClasses):
+    """Every class has ``k`` rows or more, and a sensitive value fills at most ``alpha`` of it."""
+
     name: ClassVar[str] = "alpha-k-anonymity"
     counting: ClassVar[Counting] = Counting(PersonBasis.TOUCHED)
-    algebra: ClassVar[Algebra] = Algebra("alpha", smaller_is_better=True)
+    algebra: ClassVar[Algebra] = Algebra("alpha", smaller_is_better=True, of_counts=True)
 
     alpha: float = Field(ge=0, le=1, description="The greatest share of a value in a class.")
     k: int = Field(ge=1, description="The least number of rows in a class.")
     value: Value = Field(
         default=None, description="The one value to bound; by default every value."
     )
+
+    @property
+    def bounds(self) -> tuple[int, float]:
+        return self.k, self.alpha
 
     def sparing(
         self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
@@ -76,37 +121,14 @@ class AlphaKAnonymity(SparingRequirement):
 
     @property
     def needs(self) -> ClassNeeds:  # type: ignore[override]
-        unbounded = self.value is not None or self.alpha == 0 or self.non_sensitive
-        return ClassNeeds(self.k, 1 if unbounded else math.ceil(1 / exact(self.alpha)))
+        return super().needs if self.value is None else ClassNeeds(self.k)
 
-    def passes(self, counts: ClassCounts, domains: Domains) -> NDArray[np.bool_]:
-        return super().passes(counts, domains) & (counts.members >= self.k)
-
-    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
-        figures: Floats = self._greatest(values, domain) / size
-        return figures
-
-    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
-        part, whole = scaled(self._greatest(values, domain), size, exact(self.alpha))
-        return part <= whole
-
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
-        return figures <= self.alpha
-
-    def further(
-        self,
-        counts: ClassCounts,
-        domains: Domains,
-        attribute: str,
-    ) -> dict[str, float]:
-        return {"k": float(counts.members.min())}
-
-    def _greatest(self, values: ValueCounts, domain: Domain) -> Ints:
+    def greatest(self, values: ValueCounts, domain: Domain) -> Ints:
         if self.value is None:
-            return self.greatest_sensitive(values, domain)
-        found = np.isin(values.value, codes_of(domain, (self.value,)))
+            return super().greatest(values, domain)
+        bounded = np.isin(values.value, codes_of(domain, (self.value,)))
         occurs = np.zeros(values.classes, np.int64)
-        occurs[values.class_of_entry[found]] = values.count[found]
+        occurs[values.class_of_entry[bounded]] = values.count[bounded]
         return occurs
 
     def problems(self, domains: Domains) -> list[str]:
@@ -137,6 +159,45 @@ class AlphaKAnonymity(SparingRequirement):
                 alpha=self.alpha,
             )
         )
+
+
+class LkcPrivacy(SharesInLargeClasses):
+    """For any ``l`` quasi-identifiers: ``k`` rows or more, and a value fills at most ``c`` of them.
+
+    It is judged on the groups of every combination of ``l`` columns; that of fewer follows, because
+    it is closed under merging.
+    """
+
+    name: ClassVar[str] = "lkc-privacy"
+    algebra: ClassVar[Algebra] = Algebra("c", smaller_is_better=True)
+
+    l: int = Field(  # noqa: E741 (the job's key)
+        ge=1, description="The greatest number of quasi-identifiers that an attacker knows."
+    )
+    k: int = Field(ge=1, description="The least number of rows that share the known values.")
+    c: float = Field(ge=0, le=1, description="The greatest share of a value among these rows.")
+
+    @model_validator(mode="after")
+    def _own_attackers(self) -> LkcPrivacy:
+        if self.attackers is not None:
+            raise ValueError("'l' says what attackers know. Remove 'attackers'")
+        return self
+
+    @property
+    def known_parts(self) -> KnownParts:  # type: ignore[override]
+        return KnownParts(columns=self.l)
+
+    @property
+    def bounds(self) -> tuple[int, float]:
+        return self.k, self.c
+
+    def sentence(self, unit: Unit = Unit.PERSON) -> str:
+        if self.l == 1:
+            size = Statement(f"group-size.known-one.{unit.plural}", k=self.k)
+        else:
+            size = Statement(f"group-size.known.{unit.plural}", l=self.l, k=self.k)
+        form = self.sparing_form("lkc-privacy")
+        return self.with_exempt(Statement(form, size=size, subject=self.any_subject, c=self.c))
 
 
 class BetaLikeness(SparingRequirement):

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.table.budgets import AT_ONCE, IN_CACHE, MOST_ENTRIES, TABLE_CELLS
 from discreet.table.classes import group_lists
 from discreet.table.code_maps import taken
 from discreet.table.coded_table import Derives, Itself
@@ -36,9 +37,6 @@ from discreet.table.kernels.lists import (
 )
 from discreet.typing import AnyInts, Bools, Bytes, Ints, Ints32, Words
 
-EDGES = 2**26  # pairs of a group and a row within its sets; above, assignments are not judged
-TABLE = 2**22  # prefixes of signatures that are looked up, not searched
-HELD_AT_ONCE = 2**16  # pairs of a group and a value, so that they stay in the processor's cache
 FEW_VALUES = 512  # of an attribute whose sets have a bit for each
 
 
@@ -72,8 +70,8 @@ class Sets(Derives):
         width = bits.shape[1]
         bit = np.append(np.left_shift(1, np.arange(8 * width) & 7), 0).astype(np.uint8)
         held = np.empty(len(group), np.bool_)
-        for first in range(0, len(group), HELD_AT_ONCE):
-            part = slice(first, first + HELD_AT_ONCE)
+        for first in range(0, len(group), IN_CACHE):
+            part = slice(first, first + IN_CACHE)
             wanted = np.minimum(value[part].astype(np.uint32), 8 * width)  # −1 is beyond all
             place = group[part] * np.int64(width)
             place += wanted >> 3
@@ -161,8 +159,8 @@ def prefix_levels(codes: Ints32, width: Ints) -> tuple[tuple[Ints, Ints, Ints32,
         begins = np.diff(key, prepend=-1) > 0
         shorter = np.cumsum(begins) - 1
         keys.append(key[begins])
-        table_start.append(used if count * values <= TABLE else -1)
-        if count * values <= TABLE:
+        table_start.append(used if count * values <= AT_ONCE else -1)
+        if count * values <= AT_ONCE:
             table = np.full(count * values, -1, np.int32)
             table[keys[-1]] = np.arange(len(keys[-1]))
             tables.append(table)
@@ -179,7 +177,7 @@ def possible_rows(
     count: Ints,
     primary: int,
     size: Ints,
-    limit: int = EDGES,
+    limit: int = MOST_ENTRIES,
     supporting: tuple[Ints, Ints32 | None] | None = None,
     world: World | None = None,
 ) -> PossibleRows | None:
@@ -276,8 +274,8 @@ def _entry_of_value(sets: Sets, attribute: int, group: AnyInts, value: AnyInts) 
     begin = (start[:-1, None] + np.cumsum(ones, axis=1, dtype=np.int64) - ones).reshape(-1)
     below = np.left_shift(np.uint64(1), np.arange(64, dtype=np.uint64)) - np.uint64(1)
     entry = np.empty(len(group), np.int64)
-    for first in range(0, len(group), HELD_AT_ONCE):
-        part = slice(first, first + HELD_AT_ONCE)
+    for first in range(0, len(group), IN_CACHE):
+        part = slice(first, first + IN_CACHE)
         place = group[part] * np.int64(width)
         place += value[part] >> 6
         before = words.reshape(-1).take(place) & below.take(value[part] & 63)
@@ -311,7 +309,7 @@ def impossible_values(sets: Sets, codes: Ints32, possible: PossibleRows) -> NDAr
         first = sets.start[attribute * sets.groups]
         start, value = sets.of(attribute)
         width = 1 + max(int(values.max(initial=-1)), int(value.max(initial=-1)))
-        for part in stretches(np.full(sets.groups, width), 2**24):
+        for part in stretches(np.full(sets.groups, width), TABLE_CELLS):
             within = slice(possible.start[part.start], possible.start[part.stop])
             occurs = np.zeros((part.stop - part.start, width), np.bool_)
             occurs[row_group[within] - part.start, codes[possible.row[within], attribute]] = True

@@ -15,16 +15,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.table.budgets import AT_ONCE, IN_CACHE, TABLE_CELLS
 from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
 from discreet.table.kernels.tiers import is_loaded
 from discreet.typing import AnyInts, Codes
 
 KEY_LIMIT = 2**62
-IN_CACHE = 2**16  # keys that are packed at a time
-FEW = 2**22  # keys that are grouped by NumPy: importing Numba takes longer
 HASH_FACTOR = 0x9E3779B97F4A7C15
-DIRECT_LIMIT = 2**24  # entries of a direct-address table; 64 MB of int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +104,9 @@ def pack_keys(
 
 
 def _group_keys(keys: NDArray[np.int64], bound: int) -> Classes:
-    if bound > min(DIRECT_LIMIT, 64 * len(keys)):
+    if bound > min(TABLE_CELLS, 64 * len(keys)):
         return _numbered(_first_by_hash(keys))
-    if len(keys) <= FEW and not is_loaded(_group_direct):
+    if len(keys) <= AT_ONCE and not is_loaded(_group_direct):
         rows = np.arange(len(keys), dtype=np.int32)
         of_key = np.empty(bound, np.int32)
         of_key[keys[::-1].copy()] = rows[::-1].copy()  # the last assignment remains: the first row

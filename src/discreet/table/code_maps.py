@@ -10,11 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.table.budgets import IN_CACHE
 from discreet.table.classes import group_codes, pack_keys
 from discreet.table.coded_table import CodedTable, Column, exact_value
 from discreet.typing import AnyInts, Codes
-
-AT_ONCE = 1 << 16  # rows, so that what is laid out for them stays in the cache
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -59,8 +58,8 @@ def recoded(published: Column, source: Column) -> Codes:
 def taken(of_number: NDArray[Number], number: AnyInts) -> NDArray[Number]:
     """Return the entry of each number, piece by piece: NumPy widens all indices that it takes."""
     result = np.empty(len(number), of_number.dtype)
-    for first in range(0, len(number), AT_ONCE):
-        part = slice(first, first + AT_ONCE)
+    for first in range(0, len(number), IN_CACHE):
+        part = slice(first, first + IN_CACHE)
         of_number.take(number[part], out=result[part], mode="clip")
     return result
 
@@ -86,7 +85,7 @@ def excess(
     if not columns:
         return 0
     rows, bound = len(columns[0]), prod(cardinalities)
-    if bound <= AT_ONCE:
+    if bound <= IN_CACHE:
         count = _counted(columns, cardinalities, bound, weights)
         of_others = _counted(other_columns, cardinalities, bound, weights_of_others)
         return int(np.maximum(count - of_others, 0).sum())
@@ -105,8 +104,8 @@ def _counted(
 ) -> NDArray[np.float64]:
     """Return how often each of few combinations of codes occurs."""
     counts = np.zeros(bound)
-    for first in range(0, len(codes[0]), AT_ONCE):
-        part = slice(first, first + AT_ONCE)
+    for first in range(0, len(codes[0]), IN_CACHE):
+        part = slice(first, first + IN_CACHE)
         key, _ = pack_keys([column[part] for column in codes], cardinalities, len(codes[0][part]))
         counts += np.bincount(key, None if weights is None else weights[part], bound)
     return counts

@@ -25,6 +25,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.table.budgets import IN_CACHE
 from discreet.table.roles import Distance, Role, ValueType
 from discreet.typing import AnyInts, Codes, Ints
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from discreet.table.classes import Classes
 
 Derived = TypeVar("Derived")
-COUNTED_AT_ONCE = 1 << 15  # codes, so that they stay in the cache
 
 
 class Derives:
@@ -233,7 +233,7 @@ def count_codes(codes: AnyInts, size: int) -> Ints:
 
     Part by part: NumPy makes eight bytes of every code that it is given at once.
     """
-    step = max(COUNTED_AT_ONCE, 4 * size)
+    step = max(IN_CACHE, 4 * size)
     counts = np.bincount(codes[:step], minlength=size)
     for begin in range(step, len(codes), step):
         counts += np.bincount(codes[begin : begin + step], minlength=size)

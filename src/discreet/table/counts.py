@@ -22,7 +22,8 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.table.classes import FEW, Classes, group_codes, pack_keys
+from discreet.table.budgets import AT_ONCE, IN_CACHE
+from discreet.table.classes import Classes, group_codes, pack_keys
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import stable_order, starts_of
@@ -32,7 +33,6 @@ from discreet.typing import Codes, Floats, Ints
 SPARSE = 8  # cells for each entry, above which entries are sorted
 SINGLE = 2  # rows for each class of a single row, below which values of these are not counted
 FEWEST = 64  # entries for each descent, from which on runs of ascending ones are merged
-CHUNK = 4096  # classes of a single row that are judged at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +142,8 @@ class ClassCounts:
             return
         counts = self.sets[attribute] if attribute in self.sets else self.values[attribute]
         occurring = np.flatnonzero(counts.total).astype(np.int32)
-        for begin in range(0, len(occurring), CHUNK):
-            value = occurring[begin : begin + CHUNK]
+        for begin in range(0, len(occurring), IN_CACHE):
+            value = occurring[begin : begin + IN_CACHE]
             ones = np.ones(len(value), np.int64)
             start = np.arange(len(value) + 1)
             single = ValueCounts(start, value, ones, counts.cardinality, counts.total)
@@ -273,7 +273,7 @@ def order_by_class(
     of_class: NDArray[np.int32], value: NDArray[np.int32], classes: int, cardinality: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the start of each class, and the order that sorts entries by class, then by value."""
-    if len(value) <= FEW and not is_loaded(_counting_sort):
+    if len(value) <= AT_ONCE and not is_loaded(_counting_sort):
         size = np.bincount(of_class, minlength=classes)
         by_value = stable_order(value, cardinality)
         order = by_value[stable_order(of_class[by_value], classes)]

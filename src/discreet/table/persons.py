@@ -236,7 +236,8 @@ def _most_frequent(column: Column, persons: Persons) -> Codes:
     return chosen
 
 
-WEIGHT = 2**52  # of all persons together, at most: a float holds it exactly
+# The weight of all persons together, at most: a float holds it exactly.
+WEIGHT = int(1 / np.finfo(np.float64).eps)
 
 
 class PersonBasis(Enum):

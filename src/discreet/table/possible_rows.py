@@ -30,7 +30,6 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.table.assignments import (
-    EDGES,
     FEW_VALUES,
     PossibleRows,
     Sets,
@@ -42,13 +41,13 @@ from discreet.table.assignments import (
     sets_of_groups,
     supporting_rows,
 )
+from discreet.table.budgets import AT_ONCE, IN_CACHE, MOST_ENTRIES
 from discreet.table.code_maps import taken
 from discreet.table.graphs import components_of_flow
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import entries_of, stable_order, starts_of
 from discreet.typing import Bools, Ints, Ints32
 
-WORDS = 2**22  # of all combinations
 BITS = 62  # of a word, so that none is negative
 
 
@@ -75,7 +74,7 @@ def count_supported(sets: Sets, codes: Ints32, known: int) -> tuple[Ints32, int]
     combined = np.arange(math.prod(shape))
     word, bit = np.divmod(combined, BITS)
     words, power = int(word[-1]) + 1, np.left_shift(1, bit)
-    if (int(prefix.max(initial=0)) + 1) * words > WORDS:
+    if (int(prefix.max(initial=0)) + 1) * words > AT_ONCE:
         return None
     bits = np.zeros((sum(shape), words), np.int64)
     first = starts_of(np.array(shape))
@@ -208,7 +207,6 @@ def _count_supported(
 
 
 PEOPLE_OF_ROW = 4  # whose edges are looked at first
-AT_ONCE = 2**16  # people, so that what is laid out for them stays in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,8 +313,8 @@ def _first_people(signature: Ints32, signatures: int) -> Ints:
     Nearly all signatures have their few after the first pieces of the people.
     """
     counted, first = np.zeros(signatures, np.int64), [np.zeros(0, np.int64)]
-    for begin in range(0, len(signature), AT_ONCE):
-        part = signature[begin : begin + AT_ONCE]
+    for begin in range(0, len(signature), IN_CACHE):
+        part = signature[begin : begin + IN_CACHE]
         wanted = np.flatnonzero(counted.take(part) < PEOPLE_OF_ROW)
         wanted = wanted[stable_order(part[wanted], signatures)]
         signatures_seen, start, count = np.unique(
@@ -331,7 +329,7 @@ def _first_people(signature: Ints32, signatures: int) -> Ints:
 def _listed_edges(points: _Points, codes: Ints32, inner: Bools, apart: Bools) -> _Edges | None:
     """Return the edges of inner points, and those of others to boxes that are apart."""
     edges = _edges_of(points, codes, inner)
-    begin, row = supporting_rows(points.sets, codes[apart], points.primary, EDGES)
+    begin, row = supporting_rows(points.sets, codes[apart], points.primary, MOST_ENTRIES)
     if edges is None or row is None:
         return None
     length = np.diff(begin)
@@ -360,7 +358,7 @@ def _edges_of(points: _Points, codes: Ints32, chosen: Bools) -> _Edges | None:
     values = sets.of(primary)[1][sole], value[start[len(sole)] :]
     before, behind = chosen_sets.value[:first], chosen_sets.value[first + len(value) :]
     narrow = Sets(starts_of(length), np.concatenate((before, *values, behind)), chosen_sets.groups)
-    begin, row = supporting_rows(narrow, codes, primary, EDGES)
+    begin, row = supporting_rows(narrow, codes, primary, MOST_ENTRIES)
     if row is None:
         return None
     return _Edges(np.flatnonzero(chosen), begin[narrow.of(primary)[0]], row)
@@ -371,7 +369,7 @@ def _rows_left(
 ) -> RestrictedRows | None:
     """Return the rows of some groups that are in the component of a point of the group."""
     _, narrow = sets_of_groups(points.sets, groups)
-    begin, row = supporting_rows(narrow, codes, points.primary, EDGES)
+    begin, row = supporting_rows(narrow, codes, points.primary, MOST_ENTRIES)
     if row is None:
         return None
     entries, place = entries_of(points.sets.of(points.primary)[0], groups)

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.requirements.mutual_information import NEGLIGIBLE
+from discreet.table.budgets import SAMPLE, TABLE_CELLS
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Persons
@@ -38,9 +39,6 @@ from discreet.typing import Bools, Floats
 from discreet.utility.implied import Implied, ImpliedUnlinked, exact
 
 Pair = tuple[Column, Column]
-
-SAMPLED = 2000  # people
-PAIR_CELLS = 2**24  # a two-way table with more cells is left out, and counted as such
 
 
 @dataclass(frozen=True)
@@ -147,7 +145,7 @@ def kl_divergence(original: CodedTable, release: Implied) -> float | None:
 
 def sample_of(rows: int) -> NDArray[np.int64]:
     """Return a fixed sample of rows, used where all rows would take too long."""
-    return np.sort(np.random.default_rng(0).choice(rows, min(rows, SAMPLED), replace=False))
+    return np.sort(np.random.default_rng(0).choice(rows, min(rows, SAMPLE), replace=False))
 
 
 def _pairs(table: CodedTable) -> list[Pair]:
@@ -156,7 +154,7 @@ def _pairs(table: CodedTable) -> list[Pair]:
 
 def _kept_pairs(table: CodedTable) -> list[Pair]:
     pairs = _pairs(table)
-    return [pair for pair in pairs if pair[0].cardinality * pair[1].cardinality <= PAIR_CELLS]
+    return [pair for pair in pairs if pair[0].cardinality * pair[1].cardinality <= TABLE_CELLS]
 
 
 def _compare(original: Floats, release: Floats) -> tuple[float, float, float]:

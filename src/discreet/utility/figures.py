@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 import numpy as np
 
 from discreet.result import Result
+from discreet.table.budgets import FIGURE_ROWS
 from discreet.table.coded_table import CodedTable
 from discreet.table.persons import Persons
 from discreet.typing import Floats
@@ -239,9 +240,6 @@ def _mean(loss_of_attribute: Mapping[str, float]) -> float:
     return float(np.mean(list(loss_of_attribute.values()))) if loss_of_attribute else 0.0
 
 
-# Divergences take as long as a method on large tables: without queries they are left out above it.
-DIVERGENCE_ROWS = 100_000
-
 Found = TypeVar("Found", Measures, ProjectedMeasures)
 
 
@@ -287,7 +285,7 @@ class ImpliedReading(Generic[Found]):
         from discreet.utility.divergence import diverge  # an audit measures nothing
 
         if queries is None:
-            divergence = divergence and self.original.rows <= DIVERGENCE_ROWS
+            divergence = divergence and self.original.rows <= FIGURE_ROWS
         if not self.original.rows or (queries is None and not divergence):
             return self.measures
         measures = self.measures

@@ -48,6 +48,7 @@ from numpy.typing import NDArray
 
 from discreet.hierarchies.coverage import Coverage, identity
 from discreet.hierarchies.covering_classes import fitting_groups
+from discreet.table.budgets import AT_ONCE, IN_CACHE
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import order_by_class
@@ -55,8 +56,6 @@ from discreet.table.kernels.lists import entries_of, places_of, stretches
 from discreet.table.roles import Role
 from discreet.typing import Codes, Floats, Ints
 from discreet.utility.terms import TermCoverage, exact_terms
-
-PAIR_CELLS = 2**22  # of a two-way table that is kept for queries
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +135,7 @@ class PairAnswers:
         columns = [self._original[name] for name in names]
         if len(names) != 2 or columns[1].role is not Role.SENSITIVE or batch.terms:
             return None
-        if columns[0].cardinality * columns[1].cardinality > PAIR_CELLS:
+        if columns[0].cardinality * columns[1].cardinality > AT_ONCE:
             return None
         if self._last is None or self._last[0] != names:  # batches of a kind follow each other
             self._last = names, self._release.pair_table(columns[0], columns[1])
@@ -156,9 +155,6 @@ def even_draw(
 def below(*parts: Mapping[str, Codes]) -> dict[str, Codes]:
     """Rows with the same attributes, one part below the other."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-PRODUCTS = 2**15  # of a combination and a query that are found at once, within the cache
 
 
 class ImpliedGeneralized(Implied):
@@ -422,7 +418,7 @@ def _sum_of_products(
 ) -> Floats:
     queries = shares.shape[1]
     total = np.zeros(queries)
-    step = max(1, PRODUCTS // max(queries, 1))
+    step = max(1, IN_CACHE // max(queries, 1))
     for begin in range(0, len(count), step):
         product = np.tile(count[begin : begin + step, None], queries)
         for attribute in range(place.shape[1]):

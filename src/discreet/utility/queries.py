@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.knowledge.table import Terms, terms_of
+from discreet.table.budgets import TABLE_CELLS
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Persons
 from discreet.table.roles import Distance, Role
@@ -30,7 +31,6 @@ from discreet.utility.implied import AskedTerms, Implied, ImpliedUnlinked, Query
 from discreet.utility.terms import share_of_sets
 
 BATCH = 256  # queries in a batch at most
-BATCH_CELLS = 2**24  # values of an attribute × queries in a batch at most; bounds the memory
 LEAST_SHARE = 0.001  # of the rows: what a relative error is at least measured against
 
 Draw = Callable[[np.random.Generator], NDArray[np.bool_]]  # (values,) or (terms,)
@@ -69,7 +69,7 @@ class QueryWorkload(BaseModel):
         for names, numbers in asked.items():
             by_cell = names[:-1] if names[-1] in terms else names  # the last sets are only counted
             greatest = max((original[name].cardinality for name in by_cell), default=1)
-            batch = min(BATCH, max(1, BATCH_CELLS // greatest))
+            batch = min(BATCH, max(1, TABLE_CELLS // greatest))
             for start in range(0, len(numbers), batch):
                 part = numbers[start : start + batch]
                 drawn = {name: np.stack([draw[name](rng) for _ in part], axis=1) for name in names}

@@ -14,7 +14,7 @@ from discreet.methods.base import Task
 from discreet.methods.mondrian.regions import ranges_of
 from discreet.methods.shared.frequency_sets import OnDemand, refine
 from discreet.requirements.attackers.demands import Demand
-from discreet.requirements.population_risk import PopulationRisk
+from discreet.requirements.population import PopulationRisk
 from discreet.table.classes import Classes, classes_of
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import (

@@ -30,6 +30,7 @@ from discreet.hierarchies.coverage import Coverage, coverage_of_cells
 from discreet.hierarchies.covering_classes import fitting_groups
 from discreet.knowledge.table import terms_of
 from discreet.methods.base import Task
+from discreet.table.budgets import AT_ONCE, IN_CACHE, TABLE_CELLS
 from discreet.table.classes import group_codes
 from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable, Column
@@ -43,10 +44,6 @@ from discreet.table.kernels.lists import (
 )
 from discreet.table.roles import Role
 from discreet.typing import Bools, Codes, Ints, Ints32
-
-PAIRS = 2**23  # of combinations with equal cells that are compared
-AT_ONCE = 2**16  # rows, so that what is laid out for them stays in the cache
-TABLE_LIMIT = 2**20  # cells × values that are looked up in a table, which stays in the cache
 
 
 class Side(NamedTuple):
@@ -173,7 +170,7 @@ def _joined(
 ) -> tuple[Ints, Ints] | None:
     """Find the boxes that cover each point among those equal to it in all columns without overlap.
 
-    None where these are more than ``PAIRS``.
+    None where these are more than ``TABLE_CELLS``.
     """
     equal = np.concatenate((ours.codes, theirs.codes))[:, exact]
     columns = [np.ascontiguousarray(column) for column in equal.T]
@@ -181,7 +178,7 @@ def _joined(
     keys = group_codes(columns, widths, len(equal))
     of_ours, of_theirs = np.split(keys.class_of_row, [len(ours.rows)])
     held = np.bincount(of_ours, minlength=keys.count)
-    if held[of_theirs].sum() > PAIRS:
+    if held[of_theirs].sum() > TABLE_CELLS:
         return None
     start, order = starts_of(held), stable_order(of_ours, keys.count)
     boxes, points = [order[:0]], [order[:0]]
@@ -305,10 +302,10 @@ def _uncovered(
     value = source.codes.astype(np.min_scalar_type(max(source.cardinality - 1, 0)))
     wrong = np.empty(len(source_row), np.bool_)
     table = None
-    if coverage.cells * coverage.cardinality <= TABLE_LIMIT:
+    if coverage.cells * coverage.cardinality <= AT_ONCE:
         table = ~coverage.matrix().ravel()
-    for begin in range(0, len(source_row), AT_ONCE):
-        part = slice(begin, begin + AT_ONCE)
+    for begin in range(0, len(source_row), IN_CACHE):
+        part = slice(begin, begin + IN_CACHE)
         held = value.take(source_row[part])
         if table is not None:
             wrong[part] = table.take(column.codes[part] * coverage.cardinality + held)

@@ -74,7 +74,7 @@ def related_columns(first: CodedTable, second: CodedTable) -> list[str]:
         other = second[column.name]
         code = code_of_text(other.text, column.text)[column.codes[rows]]
         agreeing &= code[:, None] == other.codes[rows]
-    return [c.name for c in alike] if len(alike) > 1 and _is_related(agreeing) else []
+    return [c.name for c in alike] if len(alike) > 1 and are_related(agreeing) else []
 
 
 def same_order(first: str, second: str, columns: Sequence[str]) -> str:
@@ -102,7 +102,7 @@ def source_order_problems(
         agreeing = covered_rows(bare, original, levels)
         if agreeing is None:
             continue
-        if _is_related(agreeing):
+        if are_related(agreeing):
             problems.append(same_order(name, "the original", list(columns)))
         elif (found := _sorted_order(name, bare, original, levels)) is not None:
             problems.append(found)
@@ -122,13 +122,13 @@ def _sorted_order(
     """Return the problem of a table in the original's order reversed, or sorted by a column."""
     reverse = np.arange(original.table.rows)[::-1]
     agreeing = covered_rows(published, original, levels, reverse)
-    if agreeing is not None and _is_related(agreeing):
+    if agreeing is not None and are_related(agreeing):
         return Statement("order.reversed", table=[name])
     for column in published:
         codes = original.table[column.name].codes
         for order in (np.argsort(codes, kind="stable"), np.argsort(-codes, kind="stable")):
             agreeing = covered_rows(published, original, levels, order, SORTED_PLACES)
-            if agreeing is not None and _is_related(agreeing):
+            if agreeing is not None and are_related(agreeing):
                 return Statement("order.sorted", table=[name], column=[column.name])
     return None
 
@@ -190,7 +190,7 @@ def _related(first: Column, second: Column) -> bool:
     return beyond_chance(agreeing, fitting, first.counts)
 
 
-def _is_related(agreeing: Bools) -> bool:
+def are_related(agreeing: Bools) -> bool:
     """Return whether rows agree at their places, or in their sequence, more than by chance."""
     if not agreeing.size:
         return False

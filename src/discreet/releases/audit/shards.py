@@ -29,8 +29,8 @@ from discreet.releases.registry import kind_of
 from discreet.requirements.attackers.judging import judge_key_sets
 from discreet.requirements.attackers.km_anonymity import judge_items
 from discreet.requirements.base import Domain, Domains, Requirement, Verdict
-from discreet.requirements.delta_presence import DeltaPresence
 from discreet.requirements.judge import full_check, judged_on_items, key_sets, limits_knowledge
+from discreet.requirements.population import DeltaPresence
 from discreet.requirements.quasi_sensitive import LinkRequirement
 from discreet.requirements.republication import SeriesRequirement
 from discreet.statements import Statement

@@ -11,28 +11,14 @@ people than values: each value belongs to a person, and how often is not publish
 if they can be chosen so that each value occurs in all groups together as often as in T^S: a flow
 from the groups' further people to the rows of T^S that are left when each value was counted once.
 
-By what chance T^S agrees with the people's groups as well as it does if it was shuffled.
-
-If T^S had not been shuffled, its row i would belong to the person in row i, and so fit the sets of
-that person's group. Count the misfits: places whose row of T^S does not fit. The returned chance is
-an upper bound of the probability that a random order has as few: no sound release is refused.
-
-1. Let K places be looked at, whichever, and let b(i, j) = 1 if the row of T^S at the j-th of them
-   does not fit the group at the i-th. A sound release has a uniformly random order of T^S,
-   independent of that of the people. Given which rows are at these places on both sides, the
-   misfits are Σ b(i, π(i)) for a uniformly random permutation π of K.
-2. No misfit: the number of permutations without one is the permanent of 1 − b. Of few rows it is
-   computed; otherwise it is at most Π (r_i!)^(1/r_i), where r_i is the number of rows that fit
-   place i (Brègman, 1973, proof of Minc's conjecture). The chance is that over K!.
-3. Some misfits, below their mean m = Σ b(i, j) / K by x: Chatterjee's bound
-   2 exp(−x² / (4m + 2x)), as in ``orders``. It finds rows that were shuffled only in part.
+Are the rows of T^S in the order of the people? Then row i would fit the sets of the group of the
+person in row i more often than by chance (``row_order``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, factorial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,6 +27,12 @@ from numpy.typing import NDArray
 
 from discreet.io.column_dictionary import render
 from discreet.methods.base import Decomposed, NoiseValues, Task
+from discreet.releases.audit.row_order import (
+    CHANCE,
+    PLACES,
+    are_related,
+    chance_of_same_order,
+)
 from discreet.releases.kinds.base import Form, Kind, ReleaseTally, View, Worlds
 from discreet.releases.kinds.grouped import (
     MEMBERSHIP,
@@ -58,7 +50,6 @@ from discreet.releases.kinds.grouped import (
 from discreet.releases.kinds.implied_groups import measure_sets, read_decomposition, sum_sets
 from discreet.releases.manifest import Manifest, ReaderFinding
 from discreet.releases.worlds.readers import (
-    FINDING_ROWS,
     READERS,
     count_unsupported,
     kept_values,
@@ -85,23 +76,19 @@ from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.sa_diversity import ConditionalLDiversity, SaDiversity
 from discreet.statements import Statement
 from discreet.table.assignments import Sets, World, are_within
+from discreet.table.budgets import FIGURE_ROWS
 from discreet.table.code_maps import code_of_text, code_of_value, taken
 from discreet.table.coded_table import CodedTable, Column, Itself
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.graphs import greatest_flow
 from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
-from discreet.typing import AnyInts, Codes, Ints32
+from discreet.typing import AnyInts, Bools, Codes, Ints32
 from discreet.utility.cell_sums import CellSums
 from discreet.utility.figures import ImpliedReading, Measures
 
 DERIVABLE = (SaDiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
 KeptKey = tuple[str, str, tuple[str | None, ...]]
-CHANCE = (
-    1e-9  # below it, rows in the order that they would have without a shuffle are no coincidence
-)
-SAMPLE = 4096  # places that are looked at
-FEW = 20  # rows; below, all orders are counted
 
 
 class DecomposedKind(Kind):
@@ -113,7 +100,7 @@ class DecomposedKind(Kind):
     makes_alike: ClassVar[bool] = False
     numbers_groups: ClassVar[bool] = True
     has_sensitive_table: ClassVar[bool] = True
-    finding_rows: ClassVar[int] = FINDING_ROWS
+    finding_rows: ClassVar[int] = FIGURE_ROWS
     derivable: ClassVar[tuple[type[Requirement], ...]] = DERIVABLE
 
     def tables(self, task: Task, outcome: Decomposed) -> dict[str, PublishedTable]:
@@ -176,9 +163,12 @@ class DecomposedKind(Kind):
         return _DecomposedWorlds(tables, manifest, source_rows)
 
     def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
-        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
-        names = [column.name for column in sensitive.sensitive]
-        return _order_problems(read_sets(tables, names), signatures_of(sensitive, names), people)
+        if not are_related(fitting_places(tables)):
+            return []
+        return [
+            f"the rows of '{SENSITIVE}' are in the same order as those of '{PEOPLE}', which links "
+            "them"
+        ]
 
     def changes(
         self,
@@ -258,20 +248,17 @@ class _DecomposedWorlds(Worlds):
         return problems
 
     def remarks(self) -> list[str]:
-        people, sensitive = self._tables[PEOPLE], self._tables[SENSITIVE]
-        if people.rows >= FEW:
-            return _unjudged(self._tables, primary_of(self._manifest))
-        names = [column.name for column in sensitive.sensitive]
-        signatures = signatures_of(sensitive, names)
-        chance = chance_of_order(read_sets(self._tables, names), signatures, people[GROUP].codes)
-        if not CHANCE <= chance < 1:
-            return []
-        return [
-            f"Each row of '{SENSITIVE}' fits the group of the row of '{PEOPLE}' at the same place. "
-            f"A random order does that with a chance of about {chance:.2g}, too much for so few "
-            "rows to tell an accident from rows that were never shuffled. Publish again for "
-            "another order."
-        ]
+        remarks = _unjudged(self._tables, primary_of(self._manifest))
+        fitting = fitting_places(self._tables)
+        chance = chance_of_same_order(fitting)
+        if fitting.diagonal().all() and CHANCE <= chance < 1:
+            remarks.append(
+                f"Each row of '{SENSITIVE}' fits the group of the row of '{PEOPLE}' at the same "
+                f"place. A random order does that with a chance of at most {chance:.2g}, too much "
+                "to tell an accident from rows that were never shuffled. Publish again for another "
+                "order."
+            )
+        return remarks
 
     def readers(self) -> list[ReaderFinding]:
         return reader_findings(self._tables, self._manifest)
@@ -373,14 +360,6 @@ def _distinct_entries(entries: Entries, groups: int, every: int) -> tuple[Ints32
     np.not_equal(key[1:], key[:-1], out=first[1:])
     key = key[first]
     return (key // narrow(every)).astype(np.int32), (key % narrow(every)).astype(np.int32)
-
-
-def _order_problems(sets: Sets, signatures: SensitiveSignatures, people: CodedTable) -> list[str]:
-    if chance_of_order(sets, signatures, people[GROUP].codes) >= CHANCE:
-        return []
-    return [
-        f"the rows of '{SENSITIVE}' are in the same order as those of '{PEOPLE}', which links them"
-    ]
 
 
 def _unjudged(tables: Mapping[str, CodedTable], primary: str) -> list[str]:
@@ -549,41 +528,17 @@ def counts_agree(parts: Sequence[PrimaryCounts]) -> bool:
     return bool(flow.sum() == left.sum())
 
 
-def chance_of_order(sets: Sets, signatures: SensitiveSignatures, group_of_row: Codes) -> float:
-    """Bound the chance that a random order has as few misfits as this one."""
-    rows = len(group_of_row)
-    if not rows or len(signatures.of_row) != rows:
-        return 1.0
-    places = np.linspace(0, rows - 1, min(rows, SAMPLE)).astype(np.int64)
-    fits = _fits(sets, signatures, group_of_row[places], signatures.of_row[places])
-    misfits = len(places) - int(np.trace(fits))
-    if misfits and rows < FEW:
-        return 1.0
-    if misfits:
-        mean = len(places) - fits.sum() / len(places)
-        below = mean - misfits
-        return min(1.0, 2 * exp(-(below**2) / (4 * mean + 2 * below))) if below > 0 else 1.0
-    if rows < FEW:
-        return float(_fitting_orders(fits) / factorial(rows))
-    fitting = fits.sum(axis=1)
-    log_factorial = np.cumsum(np.log(np.maximum(np.arange(len(places) + 1), 1)))
-    log_orders = float((log_factorial[fitting] / fitting).sum())
-    return min(1.0, exp(log_orders - float(log_factorial[-1])))
+def fitting_places(tables: Mapping[str, CodedTable]) -> Bools:
+    """(places, places) Return whether the group of each person holds each row of T^S.
 
-
-def _fitting_orders(fits: NDArray[np.bool_]) -> float:
-    """How many orders give each place i a row that fits it: the permanent, over sets of rows."""
-    rows = len(fits)
-    subsets = np.arange(1 << rows)
-    used_rows = sum((subsets >> row) & 1 for row in range(rows))
-    ways = np.zeros(1 << rows)
-    ways[0] = 1.0
-    for place in range(rows):
-        used = subsets[(used_rows == place) & (ways > 0)]
-        for row in np.flatnonzero(fits[place]):
-            free = used[(used >> row) & 1 == 0]
-            ways[free | (1 << row)] += ways[free]  # no subset occurs twice here
-    return float(ways[-1])
+    Of some places only, the same in both tables; of none where they differ in their rows.
+    """
+    people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+    rows = people.rows if people.rows == sensitive.rows else 0
+    names = [column.name for column in sensitive.sensitive]
+    places = np.linspace(0, max(rows - 1, 0), min(rows, PLACES)).astype(np.int64)
+    sets, signatures = read_sets(tables, names), signatures_of(sensitive, names)
+    return _fits(sets, signatures, people[GROUP].codes[places], signatures.of_row[places])
 
 
 def _fits(

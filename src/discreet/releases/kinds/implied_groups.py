@@ -46,6 +46,7 @@ from discreet.releases.worlds.sensitive_sets import (
     signatures_of,
 )
 from discreet.table.assignments import Sets, supporting_rows
+from discreet.table.budgets import AT_ONCE, MOST_ENTRIES
 from discreet.table.classes import group_codes, group_lists
 from discreet.table.code_maps import code_of_text, code_of_value
 from discreet.table.coded_table import CodedTable, Column
@@ -133,7 +134,7 @@ class ImpliedGroups(Implied):
         queries = len(batch.number)
         total = np.zeros(queries)
         people, rows = self.people, self.rows
-        room = 2**20 // max(queries, 1)  # people and rows at a time, to bound the memory
+        room = AT_ONCE // max(queries, 1)  # people and rows at a time, to bound the memory
         for part in stretches(np.diff(people.start) + np.diff(rows.start) + 1, room):
             some, others = (
                 people.start[part.start : part.stop + 1],
@@ -308,7 +309,6 @@ def check_people(original: CodedTable, people: CodedTable, suppressed_rows: int)
 
 ROUNDS = 200
 CLOSE = 1e-6  # how far a mass may be off, relatively
-ENTRIES = 2**26  # more are not raked
 LEAST, GREATEST = 1e-100, 1e100  # a factor beyond belongs to a release that cannot be fitted
 
 
@@ -401,7 +401,7 @@ def rake(
 ) -> tuple[Ints, Ints32, Floats] | None:
     """Where each group's rows begin, the rows, and their masses; None where they are too many."""
     pair_start, _ = sets.of(primary)
-    begin, signature = supporting_rows(sets, signatures.codes, primary, ENTRIES)
+    begin, signature = supporting_rows(sets, signatures.codes, primary, MOST_ENTRIES)
     if signature is None:
         return None
     single = np.diff(pair_start) == size
@@ -476,7 +476,7 @@ class UniformSets(Implied):
             return answer
         queries = len(batch.number)
         total = np.zeros(queries)
-        room = 2**22 // max(queries, 1)  # people or values at a time, to bound the memory
+        room = AT_ONCE // max(queries, 1)  # people or values at a time, to bound the memory
         people = self._people
         for part in stretches(np.diff(people.start) + 1, room):
             within = slice(people.start[part.start], people.start[part.stop])

@@ -52,6 +52,7 @@ from discreet.releases.manifest import Manifest
 from discreet.requirements.base import Domains
 from discreet.requirements.mutual_information import association_loss, information_exposure
 from discreet.statements import Statement
+from discreet.table.budgets import AT_ONCE
 from discreet.table.classes import classes_of, group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import count_classes, order_by_class
@@ -264,9 +265,6 @@ def _ratio_problems(
             yield f"the {figure} is {found:.6g}, above {bound} = {ceiling:.6g}"
 
 
-SLICE = 2**22  # meetings × queries that are weighed at once; bounds the memory
-
-
 def read_projected(
     tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
 ) -> ImpliedReading[ProjectedMeasures]:
@@ -472,7 +470,7 @@ class Meeting:
         given_class = [a / o.size[:, None] for a, o in zip(answering, self._others, strict=True)]
         inside = self._inside(batch)
         estimate, met = np.zeros(queries), np.zeros(queries)
-        step = max(1, SLICE // max(queries, 1))
+        step = max(1, AT_ONCE // max(queries, 1))
         for start in range(0, self._cell.shape[1], step):
             part = slice(start, start + step)
             mass = counted[self._of_table[0][part]] * self._scale[part, None]

@@ -28,15 +28,15 @@ from operator import mul
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.releases.worlds.permanents import EXACT_STATES
 from discreet.statements import Statement
+from discreet.table.classes import KEY_LIMIT
 from discreet.table.graphs import components_of_flow, greatest_flow, smallest_connected
 from discreet.table.kernels.lists import distinct_values, entries_of, starts_of
 from discreet.typing import AnyInts
 
-EXACT_STATES = 4000  # states in any step of a component's dynamic program
 EXACT_PEOPLE = 64  # in a component that is counted exactly
 FEW_WORLDS = 50  # at most so many are counted world by world, without arrays
-MOST_STATE = 1 << 62  # as a number of 64 bits
 EXACT_COMPONENTS = 2000  # components that are counted exactly, smallest first
 FEW_ROUNDS = 30  # of scaling, after which edges that no world uses are left out
 SCALING_ROUNDS = 200
@@ -320,7 +320,7 @@ def expected_places(
     widths = {group: int(size[group]) + 1 for group in groups}
     units = dict(zip(groups, accumulate((widths[g] for g in groups), mul, initial=1), strict=False))
     full = sum((widths[group] - 1) * units[group] for group in groups)
-    if all(count == 1 for count in people) and full < MOST_STATE:
+    if all(count == 1 for count in people) and full < KEY_LIMIT:
         if kind_of_group is not None and any(len(set(kind_of_group[list(f)])) > 1 for f in fits):
             return None  # one person has no group of each of several kinds
         if prod(len(fit) for fit in fits) > FEW_WORLDS:

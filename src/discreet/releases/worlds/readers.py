@@ -29,7 +29,6 @@ import numpy as np
 from discreet.errors import InputError
 from discreet.releases.manifest import Manifest, ReaderFinding
 from discreet.releases.worlds.sensitive_sets import (
-    CODED_AT_ONCE,
     PEOPLE,
     SENSITIVE,
     SensitiveSignatures,
@@ -40,7 +39,6 @@ from discreet.releases.worlds.sensitive_sets import (
     signatures_with,
 )
 from discreet.table.assignments import (
-    EDGES,
     FEW_VALUES,
     PossibleRows,
     Sets,
@@ -52,6 +50,7 @@ from discreet.table.assignments import (
     sets_of_groups,
     supporting_rows,
 )
+from discreet.table.budgets import IN_CACHE, MOST_ENTRIES
 from discreet.table.coded_table import CodedTable
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import (
@@ -66,7 +65,6 @@ from discreet.table.published import GROUP
 from discreet.typing import AnyInts, Bools, Ints, Ints32
 
 READERS = ("pair", "row")
-FINDING_ROWS = 100_000  # of a release in parts that is collected to see what attackers find
 
 
 def count_unsupported(sets: Sets, signatures: SensitiveSignatures) -> Ints:
@@ -118,7 +116,7 @@ def are_few_within(sets: Sets, signatures: SensitiveSignatures, primary: int) ->
     """Return whether rows of T^S within the sets are few enough to look for assignments."""
     supported = _supported(sets, signatures, primary)
     if supported is not None:
-        return supported[1] <= EDGES
+        return supported[1] <= MOST_ENTRIES
     return rows_within(sets, signatures, primary)[1] is not None
 
 
@@ -182,7 +180,7 @@ def _values_beside(sets: Sets, signatures: SensitiveSignatures, known: int) -> A
             result[:, attribute] = _listed_beside(sets, beside, known, attribute)
             continue
         with_value = set_words(starts_of(beside.sum(axis=1)), np.nonzero(beside)[1])
-        for part in stretches(np.diff(start), CODED_AT_ONCE):
+        for part in stretches(np.diff(start), IN_CACHE):
             first, length = start[part.start], np.diff(start[part.start : part.stop + 1])
             own = value[first : first + length.sum()]
             for word in range(min(words.shape[1], with_value.shape[1])):
@@ -211,7 +209,7 @@ def rows_within(
     """The rows of T^S within the sets, by known values; found once for these sets."""
     return sets.once(
         ("rows within", signatures, known),
-        lambda: supporting_rows(sets, signatures.codes, known, EDGES),
+        lambda: supporting_rows(sets, signatures.codes, known, MOST_ENTRIES),
     )
 
 
@@ -315,7 +313,7 @@ def _unsupported_at_once(
     start: Ints, value: Ints32, groups: int, codes: Ints32, *listed: object
 ) -> Bools:
     sets = Sets(start, value, groups)
-    begin, row = supporting_rows(sets, codes, 0, EDGES)
+    begin, row = supporting_rows(sets, codes, 0, MOST_ENTRIES)
     if row is None:
         found: Bools = cast(Any, _unsupported).function(start, value, groups, codes, *listed)
         return found

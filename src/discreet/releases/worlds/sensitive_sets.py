@@ -19,6 +19,7 @@ from discreet.releases.manifest import Manifest
 from discreet.table.assignments import (
     Sets,
 )
+from discreet.table.budgets import IN_CACHE
 from discreet.table.classes import classes_of
 from discreet.table.code_maps import code_of_text, taken
 from discreet.table.coded_table import CodedTable
@@ -32,7 +33,6 @@ from discreet.typing import Bools, Ints, Ints32
 
 PEOPLE, VALUES, SENSITIVE = "groups", "group_values", "sensitive"
 ATTRIBUTE, VALUE = "attribute", "value"
-CODED_AT_ONCE = 2**16  # entries, so that they stay in the processor's cache
 
 
 def primary_of(manifest: Manifest) -> str:
@@ -70,8 +70,8 @@ def are_listed_in_order(
     """Return whether ``group_values`` is sorted by group, attribute and value, each entry once."""
     number = values[GROUP].text.cast(pl.Int64, strict=False).fill_null(0).to_numpy()
     value = _coded_values(values, sensitive, attributes)
-    for first in range(0, len(value), CODED_AT_ONCE):
-        part = slice(first, first + CODED_AT_ONCE + 1)  # with the first entry of the next piece
+    for first in range(0, len(value), IN_CACHE):
+        part = slice(first, first + IN_CACHE + 1)  # with the first entry of the next piece
         group, own = number.take(values[GROUP].codes[part]), value[part]
         rises = (group[1:] == group[:-1]) & (own[1:] > own[:-1])
         if not (rises | (group[1:] > group[:-1])).all():
@@ -96,8 +96,8 @@ def _coded_values(values: CodedTable, sensitive: CodedTable, attributes: Sequenc
     line = np.array([attributes.index(n) if n in attributes else -1 for n in names], np.int64)
     begin = line % len(code) * texts.cardinality
     coded = np.empty(len(texts.codes), np.int32)
-    for first in range(0, len(coded), CODED_AT_ONCE):
-        part = slice(first, first + CODED_AT_ONCE)
+    for first in range(0, len(coded), IN_CACHE):
+        part = slice(first, first + IN_CACHE)
         place = begin.take(values[ATTRIBUTE].codes[part])
         place += texts.codes[part]
         code.take(place, out=coded[part], mode="clip")
@@ -121,8 +121,8 @@ def _read_sets(
         group, value = group[good], value[good]
     which = group  # in the same memory: fresh memory costs more than the sums do
     first_set = attribute_of_value * np.int32(groups)
-    for first in range(0, len(which), CODED_AT_ONCE):
-        part = slice(first, first + CODED_AT_ONCE)
+    for first in range(0, len(which), IN_CACHE):
+        part = slice(first, first + IN_CACHE)
         which[part] += first_set.take(value[part])
     in_set = (np.arange(before[-1]) - np.repeat(before[:-1], sizes)).astype(np.int32)
     recode(value, in_set, value)
@@ -160,7 +160,7 @@ def _brought_together(which: Ints32, value: Ints32, sets: int) -> tuple[Ints, In
     shift = start.take(run)
     shift -= begins
     ordered = np.empty_like(value)
-    for part in stretches(length, CODED_AT_ONCE):
+    for part in stretches(length, IN_CACHE):
         first, end = begins[part.start], begins[part.start] + length[part].sum()
         place = np.repeat(shift[part], length[part])
         place += np.arange(first, end)

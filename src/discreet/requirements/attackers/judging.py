@@ -19,14 +19,12 @@ import numpy as np
 from discreet.requirements.attackers.attacker import KeySets
 from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.requirements.judge import vacuous_for
+from discreet.table.budgets import AT_ONCE
 from discreet.table.classes import classes_of, pack_keys
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, ValueCounts, count_classes
 from discreet.table.kernels import kernel
 from discreet.typing import AnyInts, Codes, Ints
-
-DENSE = 2**21  # counts that are kept in a table for each combination of cells, occurring or not
-BATCH = 2**19  # such counts that are judged together
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +181,7 @@ class _Dense:
     def fitting(self, first: Sequence[Column], last: Sequence[int]) -> list[int]:
         """The last columns with which the combinations of cells are few enough."""
         cells = self._values * prod(column.cardinality for column in first)
-        return [n for n in last if cells * self._columns[n].cardinality <= DENSE]
+        return [n for n in last if cells * self._columns[n].cardinality <= AT_ONCE]
 
     def batches(self, first: Sequence[Column], last: Sequence[int]) -> Iterator[_SetGroups]:
         """Yield the groups of some columns with each of the last ones."""
@@ -192,7 +190,7 @@ class _Dense:
         for place, number in enumerate(last):
             batch.append(number)
             held = cells * sum(self._columns[one].cardinality for one in batch)
-            if held > BATCH or place == len(last) - 1:
+            if held > AT_ONCE // 4 or place == len(last) - 1:
                 yield self._counted(first, batch)
                 batch = []
 

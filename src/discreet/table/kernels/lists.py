@@ -14,10 +14,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.table.budgets import AT_ONCE
 from discreet.table.kernels.tiers import kernel
 from discreet.typing import AnyInts, Bools, Bytes, Floats, Ints, Words
-
-AT_ONCE = 2_000_000  # entries that are laid out at once; 16 MB for each array
 
 
 def starts_of(length: AnyInts) -> Ints:

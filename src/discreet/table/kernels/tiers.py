@@ -27,6 +27,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
+from discreet.table.budgets import AT_ONCE
 from discreet.table.kernels import NoCompilerWarning
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -36,7 +37,6 @@ PER_BYTE = 0.7e-3  # compiling a kernel, for each byte of its code and of the ke
 LOADED_FROM = 0.02  # interpreting one kernel whose compiled code is in the cache
 NUMBA_FROM = 0.2  # interpreting all kernels, half the cost of importing Numba: more will follow
 PER_ELEMENT = 1e-6  # the first time that a kernel is called
-MANY = 1_000_000  # elements of one call that are never interpreted: no estimate is trusted so far
 MISSED_FROM = 5.0  # interpreting all kernels where Numba is not installed: worth a warning
 
 _LOCK = threading.RLock()
@@ -196,7 +196,7 @@ class Kernel:
         if not TIERS.installed and TIERS.asked != "interpreted":
             TIERS.miss_compiler(coming)
             return False
-        return self.pays(coming) or (elements >= MANY and not TIERS.asked)
+        return self.pays(coming) or (elements >= AT_ONCE and not TIERS.asked)
 
     def pays(self, coming: float) -> bool:
         """Return whether loading or compiling costs less than so many seconds of another way."""

@@ -248,10 +248,14 @@ def test_demo_tells_the_whole_journey_twice(tmp_path, run):
     for _ in range(2):
         done = run("demo")
         assert done.returncode == 0, done.stderr
-    for word in ("published in two ways", "every guarantee holds", "Attack:", "Utility:"):
-        assert word in done.stdout
-    certain = [int(n.replace(",", "")) for n in re.findall(r"for ([\d,]+) of 3,000", done.stdout)]
-    assert certain[0] > 10 * certain[1]  # rows disclosed to an attacker who knows one value
+    shares = [int(n.replace(",", "")) for n in re.findall(r"([\d,]+) of 3,000 people", done.stdout)]
+    unique, certain = shares[:2]
+    assert unique > 2850  # of the original
+    assert certain > 1000  # to an insider, though every guarantee of the usual remedy holds
+    words = re.findall(r"Verdict about risk: ([^.]+)\.", done.stdout)
+    assert words == ["Look at these", "Ready to sign", "Do not publish"]
+    assert "Repair: Ready to sign" in done.stdout
+    assert done.stdout.count("every guarantee holds") == 2
     assert (tmp_path / "discreet-demo" / "release" / "report.html").exists()
 
 

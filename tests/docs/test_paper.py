@@ -94,24 +94,25 @@ def test_figures_of_the_experiments_are_those_of_their_pages():
 
 
 def test_figures_of_the_demonstration(tmp_path):
-    demonstrate(tmp_path)
-    attacked = {}
-    errors = []
-    for place, job, attack in (
-        ("one-at-a-time", "one-at-a-time.yaml", "background-join"),
-        ("release", "job.yaml", "link-through-sensitive-table"),
-    ):
-        original = tmp_path / job
-        findings = dc.attack(tmp_path / place, original=original, attacks=[attack]).findings
-        attacked[place] = max(
-            finding.newly_certain
-            for finding in findings
-            if finding.aim == "occupation" and finding.details["known"] == ["income"]
-        )
-        measures = dc.measure(tmp_path / place, original=original)
-        errors.append(measures.query_error.release.median)
-    assert f"certain of the occupation in {attacked['one-at-a-time']:,} rows" in TEXT
-    assert f"leaves {attacked['release']} such rows" in TEXT
+    lines = list(demonstrate(tmp_path))
+    assert [line.split(": ")[1] for line in lines if "Verdict about risk" in line] == [
+        "Look at these.", "Ready to sign.", "Do not publish.",
+    ]  # fmt: skip
+    original = tmp_path / "one-at-a-time.yaml"
+    found = dc.attack(tmp_path / "one-at-a-time", original=original, attacks=["background-join"])
+    certain = max(
+        finding.newly_certain
+        for finding in found.findings
+        if finding.aim == "occupation" and finding.details["known"] == ["income"]
+    )
+    assert f"certain of the occupation of {certain:,} patients" in TEXT
+    for table in (tmp_path / "release").glob("*.csv"):
+        names = set(table.read_text(encoding="utf-8").split("\n", 1)[0].split(","))
+        assert len(names & {"diagnosis", "occupation", "income", "dependency", "infection"}) == 1
+    errors = [
+        dc.measure(tmp_path / place, original=tmp_path / job).query_error.release.median
+        for place, job in (("one-at-a-time", "one-at-a-time.yaml"), ("release", "job.yaml"))
+    ]
     assert f"(median error {100 * errors[1]:.1f} % instead of {100 * errors[0]:.1f} %)" in TEXT
 
 

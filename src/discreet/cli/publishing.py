@@ -201,8 +201,9 @@ def demo(
     ),
     debug: Debug = False,
 ) -> None:
-    """Publish and attack a synthetic table, on one screen."""
+    """Show on a made-up table what an insider breaks, and what can be signed."""
     with guarded(debug=debug):
         from discreet.api.demonstrate import demonstrate
 
-        say_lines(demonstrate(folder))
+        for line in demonstrate(folder):
+            say_lines([line])

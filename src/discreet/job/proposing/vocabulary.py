@@ -176,7 +176,8 @@ _WORDS: dict[Meaning, str] = {
     ),
     Meaning.HABIT: (
         "smok* smoker tobacco alcohol drinking cannabis rauch* raucher alkohol tabak fum* fumeur "
-        "tabac alcool fumador tabaco fumante sigara icki"
+        "tabac alcool fumador tabaco fumante sigara icki dependency addict* *sucht toxicoman* "
+        "adiccion* bagimlilik*"
     ),
     Meaning.HEALTH: (
         "health hiv aids disability disabilities disabled pregnancy pregnant allerg* vaccin* "

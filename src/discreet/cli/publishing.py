@@ -74,6 +74,9 @@ def publish(
     master: Annotated[
         str | None, typer.Option("--master", help="Spark master, such as local[4].")
     ] = None,
+    remote: Annotated[
+        str | None, typer.Option("--remote", help="Spark Connect server: sc://HOST:PORT.")
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -147,7 +150,7 @@ def publish(
             if engine != "local":
                 from discreet.pipeline.engine import engine_named
 
-                chosen = stack.enter_context(engine_named(engine).opened(place, master))
+                chosen = stack.enter_context(engine_named(engine).opened(place, remote or master))
             try:
                 release = publish_folder(
                     None,

@@ -155,8 +155,8 @@ class AddedEngine(Engine[Rows, Formable]):
 
     @classmethod
     @abstractmethod
-    def opened(cls, place: Path, master: str | None) -> AbstractContextManager[Self]:
-        """Open the engine for a release that will be written to a place."""
+    def opened(cls, place: Path, address: str | None) -> AbstractContextManager[Self]:
+        """Open the engine, at an address of its cluster, for a release that is written to a place."""
 
     @classmethod
     @abstractmethod

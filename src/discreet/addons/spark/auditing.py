@@ -14,11 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from pyspark.sql import SparkSession
 
 from discreet.addons.spark.exchange import Exchanged, exchange, received
 from discreet.addons.spark.parts import PartResult, fingerprint, in_codes, row_hashes
-from discreet.addons.spark.session import on_workers
+from discreet.addons.spark.session import Workers
 from discreet.addons.spark.writing import WrittenFile, read_header
 from discreet.errors import InputError
 from discreet.io.frames import code_frame
@@ -64,7 +63,7 @@ class FileReading:
 
 
 def judge_files(
-    session: SparkSession,
+    workers: Workers,
     readings: Sequence[FileReading],
     manifest: Manifest,
     task: Task,
@@ -81,7 +80,7 @@ def judge_files(
         if name not in apart
     }
     counted = {name: _counted(readings, name) for name in names if name in apart}
-    shared = session.sparkContext.broadcast((manifest, task, totals, whole, counted))
+    shared = workers.share((manifest, task, totals, whole, counted))
 
     def kernel(shard: int) -> ShardResult | None:
         manifest, task, totals, whole, counted = shared.value
@@ -97,7 +96,7 @@ def judge_files(
             return None
         return judge_and_sum(tables, manifest, task)
 
-    results = on_workers(session, list(range(shards)), kernel)
+    results = workers.run(list(range(shards)), kernel)
     return [result for result in results if result is not None]
 
 
@@ -106,7 +105,7 @@ def _counted(readings: Sequence[FileReading], table: str) -> list[Exchanged]:
 
 
 def read_files(
-    session: SparkSession,
+    workers: Workers,
     files: Mapping[str, Sequence[WrittenFile]],
     manifest: Manifest,
     staging: Path,
@@ -119,12 +118,12 @@ def read_files(
         listed += list(zip(table_files, before, strict=False))
     folder = staging / f"audit-{secrets.token_hex(8)}"
     folder.mkdir()
-    shared = session.sparkContext.broadcast(manifest)
+    shared = workers.share(manifest)
 
     def kernel(item: tuple[WrittenFile, int]) -> FileReading:
         return _read_file(*item, shared.value, folder, shards)
 
-    return on_workers(session, listed, kernel)
+    return workers.run(listed, kernel)
 
 
 def _read_file(
@@ -175,27 +174,27 @@ def _people(table: CodedTable, manifest: Manifest, folder: Path, shards: int) ->
 
 
 def single_out(
-    session: SparkSession, readings: Sequence[FileReading], manifest: Manifest, shards: int
+    workers: Workers, readings: Sequence[FileReading], manifest: Manifest, shards: int
 ) -> SinglingOut:
     """Count unique rows in every shard, and sum the counts."""
     findings = []
     for name in tables_of_rows(kind_of(manifest.kind), manifest):
         files = [r.people for r in readings if r.table == name and r.people is not None]
-        counts = _count_shards(session, files, manifest, name, shards)
+        counts = _count_shards(workers, files, manifest, name, shards)
         pairs = counts.candidates() if counts.drawn else []
-        recounted = _recount_shards(session, files, manifest, name, shards, pairs)
+        recounted = _recount_shards(workers, files, manifest, name, shards, pairs)
         worst = counts.worst
-        alone = 0 if worst is None else _count_alone(session, files, worst, shards)
+        alone = 0 if worst is None else _count_alone(workers, files, worst, shards)
         unit = Unit.ROW if manifest.keeps_rows else manifest.unit
         findings.append(summarize(counts, recounted, alone, manifest, name, unit))
     return worst_table(findings)
 
 
 def _count_shards(
-    session: SparkSession, files: Sequence[Exchanged], manifest: Manifest, name: str, shards: int
+    workers: Workers, files: Sequence[Exchanged], manifest: Manifest, name: str, shards: int
 ) -> UniqueCounts:
     exact = exact_pairs(manifest, name)
-    shared = session.sparkContext.broadcast((manifest, files))
+    shared = workers.share((manifest, files))
 
     def kernel(shard: int) -> UniqueCounts:
         manifest, files = shared.value
@@ -205,11 +204,11 @@ def _count_shards(
         total = manifest.tables[name].rows
         return count_unique(table, People(Unit.ROW), exact=exact, total=total)
 
-    return sum(on_workers(session, list(range(shards)), kernel), UniqueCounts())
+    return sum(workers.run(list(range(shards)), kernel), UniqueCounts())
 
 
 def _recount_shards(
-    session: SparkSession,
+    workers: Workers,
     files: Sequence[Exchanged],
     manifest: Manifest,
     name: str,
@@ -219,20 +218,18 @@ def _recount_shards(
     """Count the rows that are unique by some pairs of columns."""
     if not pairs:
         return {}
-    shared = session.sparkContext.broadcast((manifest, files, pairs))
+    shared = workers.share((manifest, files, pairs))
 
     def kernel(shard: int) -> list[int]:
         manifest, files, pairs = shared.value
         table = _shard_of_people(files, manifest, name, shard)
         return [0 if table is None else unique_by(table, People(Unit.ROW), p) for p in pairs]
 
-    counts = on_workers(session, list(range(shards)), kernel)
+    counts = workers.run(list(range(shards)), kernel)
     return {pair: sum(count[place] for count in counts) for place, pair in enumerate(pairs)}
 
 
-def _count_alone(
-    session: SparkSession, files: Sequence[Exchanged], column: str, shards: int
-) -> int:
+def _count_alone(workers: Workers, files: Sequence[Exchanged], column: str, shards: int) -> int:
     """Count the rows that are unique by one column alone, each value on one worker."""
 
     def count(file: Exchanged) -> Exchanged | None:
@@ -243,14 +240,14 @@ def _count_alone(
         shard = (row_hashes(values.select(column), 3) % shards).cast(pl.Int32).to_numpy()
         return exchange(values, shard, shards, Path(file.path).parent)
 
-    by_value = [counts for counts in on_workers(session, list(files), count) if counts is not None]
-    shared = session.sparkContext.broadcast(by_value)
+    by_value = [counts for counts in workers.run(list(files), count) if counts is not None]
+    shared = workers.share(by_value)
 
     def kernel(shard: int) -> int:
         rows = received(shared.value, [shard])
         return 0 if rows is None else int((_summed(rows)[WEIGHT] == 1).sum())
 
-    return sum(on_workers(session, list(range(shards)), kernel))
+    return sum(workers.run(list(range(shards)), kernel))
 
 
 def _shard_of_people(
@@ -315,7 +312,7 @@ def unlike_formed(
 
 
 def order_problems(
-    session: SparkSession,
+    workers: Workers,
     readings: Sequence[FileReading],
     manifest: Manifest,
     sorted_tables: Collection[str],
@@ -331,16 +328,16 @@ def order_problems(
     for name in sorted_tables:
         by = class_columns(kind, manifest, name) or []
         groups = heads[tables_of_rows(kind, manifest)[0]].select(pl.col(by)).unique()
-        heads[name] = _rows_of_groups(session, _counted(readings, name), groups, by)
+        heads[name] = _rows_of_groups(workers, _counted(readings, name), groups, by)
     tables = {name: code_frame(head, specs_of(manifest, name)) for name, head in heads.items()}
     return kind.order_problems(tables)
 
 
 def _rows_of_groups(
-    session: SparkSession, files: Sequence[Exchanged], groups: pl.DataFrame, by: Sequence[str]
+    workers: Workers, files: Sequence[Exchanged], groups: pl.DataFrame, by: Sequence[str]
 ) -> pl.DataFrame:
     """The distinct rows of some groups, through files as everything that grows with the table."""
-    shared = session.sparkContext.broadcast(groups)
+    shared = workers.share(groups)
 
     def kernel(file: Exchanged) -> str | None:
         rows = received([file], range(len(file.bounds) - 1))
@@ -351,7 +348,7 @@ def _rows_of_groups(
         rows.join(shared.value, on=by, how="semi", nulls_equal=True).write_ipc(path)
         return path
 
-    paths = [path for path in on_workers(session, files, kernel) if path is not None]
+    paths = [path for path in workers.run(files, kernel) if path is not None]
     return _summed(pl.concat([pl.read_ipc(path) for path in paths])).drop(WEIGHT)
 
 

@@ -23,7 +23,7 @@ from discreet.addons.spark.parts import (
     recodings_of,
     stage_part,
 )
-from discreet.addons.spark.session import COLLECTED, on_workers, setting
+from discreet.addons.spark.session import COLLECTED
 from discreet.errors import InputError
 from discreet.methods.full_domain.full_domain import FullDomain
 from discreet.requirements.base import SizeRequirement
@@ -46,7 +46,7 @@ def run_by_counts(rows: EncodedRows) -> list[PartResult]:
         }
     ).unique(quasi or None)
     bare = part_of_outcome(outcome, [np.zeros(0, np.int32)] * len(recodings))
-    shared, lookups = rows.share((plan, bare, known)), rows.lookups
+    shared, lookups = rows.workers.share((plan, bare, known)), rows.lookups
     folder, rows_of_part = rows.staging / "tables", rows.rows_of_part
 
     def kernel(split: SourceSplit) -> list[PartResult]:
@@ -67,7 +67,7 @@ def run_by_counts(rows: EncodedRows) -> list[PartResult]:
             )
         return results
 
-    return [result for part in on_workers(rows.session, rows.splits, kernel) for result in part]
+    return [result for part in rows.workers.run(rows.splits, kernel) for result in part]
 
 
 def _tuples(rows: EncodedRows) -> CodedTable:
@@ -88,8 +88,8 @@ def _tuples(rows: EncodedRows) -> CodedTable:
             counted.write_ipc(paths[-1])
         return paths
 
-    paths = [path for written in on_workers(rows.session, rows.splits, kernel) for path in written]
-    limit = setting(rows.session, COLLECTED)
+    paths = [path for written in rows.workers.run(rows.splits, kernel) for path in written]
+    limit = rows.workers.setting(COLLECTED)
     counted, number = summed((pl.read_ipc(path) for path in paths), limit)
     if counted is None:
         raise InputError(

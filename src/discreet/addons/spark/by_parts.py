@@ -27,7 +27,7 @@ from discreet.addons.spark.encoded import (
 from discreet.addons.spark.exchange import COUNT, Exchanged, exchange, new_name, received, summed
 from discreet.addons.spark.keeping import Assign, parts_of_persons, persons_in
 from discreet.addons.spark.parts import PERSON_NUMBER, SOURCE, PartPlan, PartResult, stage_part
-from discreet.addons.spark.session import COLLECTED, ROWS_OF_PART, on_workers, setting
+from discreet.addons.spark.session import COLLECTED, ROWS_OF_PART
 from discreet.errors import InfeasibleError, InputError
 from discreet.methods.base import Outcome, ShardedMethod, Spread, Task
 from discreet.methods.mondrian.cuts_from_sample import CutTree, top_cuts
@@ -104,7 +104,7 @@ def _run_parts(
     With ``keep_left`` rows that found no group are written to a file, not an error.
     """
     placed = None if assign is all_together else place_rows(rows, assign, parts)
-    shared = rows.share((plan, placed, rows.splits))
+    shared = rows.workers.share((plan, placed, rows.splits))
     place_of, staging, lookups = rows.place_of, rows.staging, rows.lookups
 
     def kernel(number: int) -> PartResult | None:
@@ -119,7 +119,7 @@ def _run_parts(
         return _run_part(plan, frame.sort(ROW), place_of, first + number, staging, keep_left)
 
     numbers = list(range(1 if placed is None else len(placed.targets)))
-    results = on_workers(rows.session, numbers, kernel)
+    results = rows.workers.run(numbers, kernel)
     return [result for result in results if result is not None]
 
 
@@ -192,7 +192,7 @@ def place_rows(rows: EncodedRows, assign: Assign, parts: int) -> PlacedRows:
     of_values = (place_of[plan.source_of(c.name)] for c in plan.task.table.sensitive)
     sensitive = list(dict.fromkeys(of_values))  # the bits of a set are made from one column
     checked = isinstance(assign, ByCuts) and not by_person
-    shared = rows.share(assign)
+    shared = rows.workers.share(assign)
     folder = rows.staging / f"placed-{new_name()}"
     folder.mkdir()
 
@@ -212,7 +212,7 @@ def place_rows(rows: EncodedRows, assign: Assign, parts: int) -> PlacedRows:
                 counted.write_ipc(counts[-1])
         return files, counts
 
-    results = on_workers(rows.session, rows.splits, kernel)
+    results = rows.workers.run(rows.splits, kernel)
     files = [file for written, _ in results for file in written]
     of_target = np.arange(parts)
     if isinstance(assign, ByCuts) and checked:
@@ -239,7 +239,7 @@ def _sample(rows: EncodedRows, parts: int) -> tuple[Task, float]:
         pl.concat(frames).write_ipc(path)
         return str(path)
 
-    files = on_workers(rows.session, rows.splits, kernel)
+    files = rows.workers.run(rows.splits, kernel)
     frame = pl.concat([pl.read_ipc(path) for path in files]).sort(ROW)
     rng = np.random.default_rng([plan.seed, 2])
     return task_of_part(plan, frame, rows.place_of, rng, plain=False), share
@@ -268,7 +268,7 @@ def _passing(rows: EncodedRows, cuts: ByCuts, paths: Sequence[str]) -> Ints:
 
     ``paths`` are files with how many rows of each part have each combination of sensitive values.
     """
-    plan, limit = rows.plan, setting(rows.session, COLLECTED)
+    plan, limit = rows.plan, rows.workers.setting(COLLECTED)
     counted, entries = summed((pl.read_ipc(path) for path in paths), limit)
     if counted is None:
         raise InputError(

@@ -14,7 +14,7 @@ from pyspark.sql import functions as f
 
 from discreet.addons.spark.encoded import ROW
 from discreet.addons.spark.reading import ParquetFiles
-from discreet.addons.spark.session import ROWS_OF_PART, each, setting, stream
+from discreet.addons.spark.session import ROWS_OF_PART, Workers, stream
 from discreet.errors import InputError
 from discreet.io.frames import code_frame
 from discreet.job.identifying import ONE_ROW
@@ -30,7 +30,12 @@ Part = tuple[CodedTable, Persons, dict[str, Column]]  # and its columns that are
 
 
 def one_row_each(
-    frame: DataFrame, job: Job, specs: Specs, missing: tuple[str, ...], folder: Path
+    workers: Workers,
+    frame: DataFrame,
+    job: Job,
+    specs: Specs,
+    missing: tuple[str, ...],
+    folder: Path,
 ) -> tuple[DataFrame | ParquetFiles | None, Specs, OneRowEach]:
     """Write the table with one row for each person to a folder; None if it is such a table.
 
@@ -42,8 +47,8 @@ def one_row_each(
     identifiers = job.ledger_person if job.ledger is not None else ()
     names = list(specs)
     # All rows of a person go to one worker; count them and what rules need to know.
-    placed = together(frame, job, specs)
-    counts, collapsible = counted_persons(placed, job, specs, missing)
+    placed = together(workers, frame, job, specs)
+    counts, collapsible = counted_persons(workers, placed, job, specs, missing)
     stated = OneRowEach(counts, job.person_rules, person.count)
     if collapsible is None:
         if counts.most > 1:
@@ -51,7 +56,7 @@ def one_row_each(
         return None, specs, stated
     # Check the rules, and derive the columns that the collapsed table has.
     facts, head = collapsible
-    shared = frame.sparkSession.sparkContext.broadcast((job, dict(specs), missing))
+    shared = workers.share((job, dict(specs), missing))
     require_rules(job, head, facts)
     collapsed_specs = _specs_of(job, head, specs, facts)
     types = {n: frame.schema.fields[names.index(n)].dataType.simpleString() for n in names}
@@ -75,25 +80,25 @@ def one_row_each(
     kinds = [*schema.values(), *("string" for _ in identifiers)]
     listed = ", ".join(f"c{place} {kind}" for place, kind in enumerate(kinds))
     stream(placed, collapsed, listed).write.parquet(folder.as_uri())
-    written = ParquetFiles.of([folder]) or frame.sparkSession.read.parquet(folder.as_uri())
+    written = ParquetFiles.of([folder]) or workers.session.read.parquet(folder.as_uri())
     return written, collapsed_specs, stated
 
 
-def together(frame: DataFrame, job: Job, specs: Specs) -> DataFrame:
+def together(workers: Workers, frame: DataFrame, job: Job, specs: Specs) -> DataFrame:
     """The columns c0, c1, … and the number of each row, all rows of a person in one partition."""
     assert job.person is not None
     names = list(specs)
     numbered = frame.toDF(*(f"c{place}" for place in range(len(names))))
     numbered = numbered.withColumn(ROW, f.monotonically_increasing_id())
-    parts = max(1, -(-frame.count() // setting(frame.sparkSession, ROWS_OF_PART)))
+    parts = max(1, -(-frame.count() // workers.setting(ROWS_OF_PART)))
     return numbered.repartition(parts, *(f"c{names.index(name)}" for name in job.person.column))
 
 
 def counted_persons(
-    placed: DataFrame, job: Job, specs: Specs, missing: tuple[str, ...]
+    workers: Workers, placed: DataFrame, job: Job, specs: Specs, missing: tuple[str, ...]
 ) -> tuple[PersonCounts, tuple[CollapseFacts, CodedTable] | None]:
     """Count the persons of a table; to collapse it, also the facts for it and its bare columns."""
-    shared = placed.sparkSession.sparkContext.broadcast((job, dict(specs), missing))
+    shared = workers.share((job, dict(specs), missing))
 
     def look(
         tables: Iterator[pa.Table],
@@ -108,7 +113,7 @@ def counted_persons(
         agreement = Agreement.of([*table, *named.values()], job.person.column, persons)
         return persons.counts, facts, _bare(table), agreement
 
-    results = [result for result in each(placed, look) if result is not None]
+    results = [result for result in workers.each(placed, look) if result is not None]
     if not results:
         raise InputError("The table has columns but no rows. Nothing can be published.")
     if job.person is not None and job.person.rows != "one":

@@ -17,12 +17,10 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import Broadcast
-from pyspark.sql import SparkSession
 
 from discreet.addons.spark.exchange import COUNT, Exchanged, exchange, new_name
 from discreet.addons.spark.parts import PartPlan
-from discreet.addons.spark.session import ROWS_OF_PART, setting
+from discreet.addons.spark.session import ROWS_OF_PART, Shared, Workers
 from discreet.io.frames import code_series
 from discreet.ledger.record import require_people
 from discreet.methods.base import Task
@@ -252,11 +250,11 @@ def code_of_own(split: SourceSplit, lookups: Mapping[str, Lookup]) -> dict[str, 
 class EncodedRows:
     """All rows of a table, or the remaining ones, with the facts that every worker has."""
 
-    session: SparkSession
+    workers: Workers
     plan: PartPlan
     staging: Path
     splits: Sequence[SourceSplit]
-    lookups: Broadcast[Mapping[str, Lookup]]  # by plain name
+    lookups: Shared[Mapping[str, Lookup]]  # by plain name
     count: int
 
     @cached_property
@@ -267,7 +265,7 @@ class EncodedRows:
     @cached_property
     def rows_of_part(self) -> int:
         """The number of rows that a task may hold."""
-        return setting(self.session, ROWS_OF_PART)
+        return self.workers.setting(ROWS_OF_PART)
 
     @property
     def parts(self) -> int:
@@ -278,10 +276,6 @@ class EncodedRows:
         """Rows that were written to files, in codes of the table."""
         splits = [SourceSplit(number, path, 0, None) for number, path in enumerate(files)]
         return replace(self, splits=splits, count=count)
-
-    def share(self, value: Any) -> Broadcast[Any]:
-        """Send a value to every worker once."""
-        return self.session.sparkContext.broadcast(value)
 
 
 def plain_names(specs: Iterable[str]) -> dict[str, str]:

@@ -17,13 +17,13 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyspark.sql import DataFrame, SparkSession, functions
+from pyspark.sql import DataFrame, functions
 
 from discreet.addons.spark.auditing import WEIGHT, Totals, coded_shard
 from discreet.addons.spark.collapsing import Specs, coded_persons, joined_counts, together
 from discreet.addons.spark.encoded import ROW, ROWS_OF_SPLIT, Columns, Ingested, ingest
 from discreet.addons.spark.parts import PERSON_NUMBER, SOURCE, PartResult
-from discreet.addons.spark.session import each
+from discreet.addons.spark.session import Workers
 from discreet.errors import InputError
 from discreet.job.model import Job
 from discreet.job.person_agreement import Agreement, require_agreement
@@ -92,6 +92,7 @@ def require_keepable(job: Job) -> None:
 
 
 def numbered_persons(
+    workers: Workers,
     frame: DataFrame,
     job: Job,
     specs: Specs,
@@ -105,8 +106,8 @@ def numbered_persons(
     """
     # All rows of a person go to one worker.
     folder.mkdir()
-    placed = together(frame, job, specs)
-    shared = frame.sparkSession.sparkContext.broadcast((job, dict(specs), missing))
+    placed = together(workers, frame, job, specs)
+    shared = workers.share((job, dict(specs), missing))
     carried = [*columns.carried, PERSON_NUMBER, SOURCE]
     columns = replace(columns, carried=carried, holder=PERSON_NUMBER)
 
@@ -135,7 +136,7 @@ def numbered_persons(
         return share, persons.counts, partitions.value_counts(), agreement
 
     results = sorted(
-        (result for result in each(placed, number) if result),
+        (result for result in workers.each(placed, number) if result),
         key=lambda result: result[0].split.number,
     )
     if not results:
@@ -184,7 +185,7 @@ def _most_frequent(persons: Persons, codes: Ints) -> Ints:
 
 
 def judge_kept(
-    session: SparkSession,
+    workers: Workers,
     results: Sequence[PartResult],
     manifest: Manifest,
     totals: Totals,
@@ -200,11 +201,11 @@ def judge_kept(
     columns = next(result.person_columns for result in results if result.persons is not None)
     place_of = {column: f"c{place}" for place, column in enumerate(columns)}
     quasi = [place_of[c] for c, role in entry.columns.items() if role is Role.QUASI_IDENTIFIER]
-    rows_of_persons = session.read.parquet(*paths)
+    rows_of_persons = workers.session.read.parquet(*paths)
     frame = rows_of_persons.repartition(shards, *quasi)
     exact = exact_pairs(manifest, name)
     counted = rows_of_persons.select(PERSON_NUMBER).distinct().count()
-    shared = session.sparkContext.broadcast((manifest, totals))
+    shared = workers.share((manifest, totals))
 
     def kernel(
         tables: Iterator[pa.Table],
@@ -239,7 +240,7 @@ def judge_kept(
         return [bare_verdict(verdict) for verdict in verdicts], members, len(rows_here), unique
 
     # Join the verdicts of all shards.
-    judged = [shard for shard in each(frame, kernel) if shard is not None]
+    judged = [shard for shard in workers.each(frame, kernel) if shard is not None]
     promises = [
         joined_guarantee(promise.to_requirement(), [shard[0][place] for shard in judged], manifest)
         for place, promise in enumerate(manifest.promises)

@@ -26,7 +26,7 @@ from discreet.addons.spark.encoded import (
 )
 from discreet.addons.spark.exchange import COUNT, received, summed
 from discreet.addons.spark.parts import coded_columns
-from discreet.addons.spark.session import COLLECTED, ROWS_AT_ONCE, each, on_workers, reporting
+from discreet.addons.spark.session import COLLECTED, ROWS_AT_ONCE, Workers, reporting
 from discreet.addons.spark.text_files import FileStretch, SplitCellError, TextFiles
 from discreet.errors import InputError, JobError
 from discreet.io.column_dictionary import Dictionary, sort_dictionary
@@ -211,7 +211,7 @@ def types_of(table: Table) -> list[pa.DataType]:
 
 
 def ingest_table(
-    session: SparkSession,
+    workers: Workers,
     table: Table,
     columns: Columns,
     rows_of_part: int,
@@ -222,10 +222,13 @@ def ingest_table(
     wanted = columns.wanted
     names = {name: plain for name, plain in plain_names(table.columns).items() if plain in wanted}
     if isinstance(table, TextFiles):
-        return _ingest_text(session, table, columns, names, rows_of_part, folder)
+        return _ingest_text(workers, table, columns, names, rows_of_part, folder)
     if isinstance(table, DataFrame):
         return ingest_frame(
-            table.toDF(*plain_names(table.columns).values()).select(*wanted), columns, folder
+            workers,
+            table.toDF(*plain_names(table.columns).values()).select(*wanted),
+            columns,
+            folder,
         )
     rows = sum(size for _, _, size in table.groups)
 
@@ -233,13 +236,13 @@ def ingest_table(
         number, groups = item
         return ingest(_read_groups(groups, names), number, columns, folder)
 
-    share = min(rows_of_part, -(-rows // session.sparkContext.defaultParallelism))
-    shares = on_workers(session, list(enumerate(table.splits(share))), kernel)
+    share = min(rows_of_part, -(-rows // workers.parallelism))
+    shares = workers.run(list(enumerate(table.splits(share))), kernel)
     return [share_ for share_ in shares if share_ is not None]
 
 
 def _ingest_text(
-    session: SparkSession,
+    workers: Workers,
     table: TextFiles,
     columns: Columns,
     names: Mapping[str, str],
@@ -257,10 +260,10 @@ def _ingest_text(
         except InputError as error:  # no fault at all if a cell went beyond the lines before
             return False, error
 
-    splits = table.splits(rows_of_part, session.sparkContext.defaultParallelism)
-    results = on_workers(session, list(enumerate(splits)), kernel)
+    splits = table.splits(rows_of_part, workers.parallelism)
+    results = workers.run(list(enumerate(splits)), kernel)
     if any(split for split, _ in results):
-        results = on_workers(session, list(enumerate(table.whole())), kernel)
+        results = workers.run(list(enumerate(table.whole())), kernel)
     read = []
     for _, result in results:
         if isinstance(result, InputError):
@@ -270,7 +273,9 @@ def _ingest_text(
     return read
 
 
-def ingest_frame(frame: DataFrame, columns: Columns, folder: Path) -> list[Ingested]:
+def ingest_frame(
+    workers: Workers, frame: DataFrame, columns: Columns, folder: Path
+) -> list[Ingested]:
     """Write the splits of a data frame with plain names, one a partition."""
 
     def kernel(tables: Iterator[pa.Table]) -> Ingested | None:
@@ -279,7 +284,7 @@ def ingest_frame(frame: DataFrame, columns: Columns, folder: Path) -> list[Inges
         context: Any = TaskContext.get()
         return ingest(tables, context.partitionId(), columns, folder)
 
-    shares = [share for share in each(frame, kernel) if share is not None]
+    shares = [share for share in workers.each(frame, kernel) if share is not None]
     return sorted(shares, key=lambda share: share.split.number)
 
 
@@ -349,7 +354,7 @@ def _dictionary(name: str, spec: ColumnSpec, raw: pl.Series, missing: Sequence[s
 
 
 def unchanged_of(
-    session: SparkSession, ingested: Sequence[Ingested], names: Mapping[str, str], targets: int
+    workers: Workers, ingested: Sequence[Ingested], names: Mapping[str, str], targets: int
 ) -> dict[str, tuple[Column, int]]:
     """Return some counted values of each unchanged column, and how many units are unique by it.
 
@@ -358,7 +363,7 @@ def unchanged_of(
     """
     if not names:
         return {}
-    shared = session.sparkContext.broadcast([part.identifiers for part in ingested])
+    shared = workers.share([part.identifiers for part in ingested])
     share = -(-VALUES_LOOKED_AT // targets)
 
     def count(item: tuple[str, int]) -> tuple[int, list[int], list[str], list[int]]:
@@ -373,7 +378,7 @@ def unchanged_of(
         return len(holders), persons, looked_at["v"].to_list(), looked_at[COUNT].to_list()
 
     items = [(place, target) for place in names for target in range(targets)]
-    counted = on_workers(session, items, count)
+    counted = workers.run(items, count)
     unchanged = {}
     for number, (_, name) in enumerate(names.items()):
         parts = counted[number * targets : (number + 1) * targets]
@@ -393,12 +398,12 @@ def unchanged_of(
 
 
 def uses_of(
-    session: SparkSession, ingested: Sequence[Ingested], identifiers: Sequence[str], targets: int
+    workers: Workers, ingested: Sequence[Ingested], identifiers: Sequence[str], targets: int
 ) -> dict[str, Uses]:
     """Count the uses of each identifier's values, which tasks counted in their splits."""
     if not identifiers:
         return {}
-    shared = session.sparkContext.broadcast([part.identifiers for part in ingested])
+    shared = workers.share([part.identifiers for part in ingested])
 
     def count(item: tuple[str, int]) -> tuple[int, int, int]:
         place, target = item
@@ -409,7 +414,7 @@ def uses_of(
         return int(counts.sum()), len(counts), int(str(counts.max()))
 
     items = [(place, target) for place in identifiers for target in range(targets)]
-    counted = on_workers(session, items, count)
+    counted = workers.run(items, count)
     uses = {}
     for number, name in enumerate(identifiers):
         rows, values, most = zip(*counted[number * targets : (number + 1) * targets], strict=True)

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 import pickle
+import secrets
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, functions
 
 from discreet.errors import DiscreetError, EngineError, InputError
 
@@ -27,34 +32,34 @@ USUAL = {
 # threads of its own, costs half of its time
 SHORT_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 Batches = Iterator[pa.RecordBatch]
+RESULT = "number long, result binary"
+VALUES_HELD = 4  # shared values in the memory of a worker's process
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-def setting(session: SparkSession, name: str) -> int:
-    """A setting of this engine, from the session's configuration."""
-    written = session.conf.get(name, str(USUAL[name]))
-    if not str(written).isdigit() or int(str(written)) < 1:
-        raise InputError(f"{name} must be a whole number above 0, found {written!r}.")
-    return int(str(written))
-
-
 @contextmanager
-def spark_session(master: str | None = None) -> Iterator[SparkSession]:
-    """The session at hand, or a new one, which is stopped at the end."""
+def spark_session(address: str | None = None) -> Iterator[SparkSession]:
+    """The session at hand, or a new one, which is stopped at the end.
+
+    ``address`` is a master, or the URL sc://… of a Spark Connect server.
+    """
     known = SparkSession.getActiveSession()
-    if known is not None and master is None:
+    if known is not None and address is None:
         yield known
         return
     builder = SparkSession.builder.appName("discreet")
-    if master is not None:
-        builder = builder.master(master)
-    if (master or "local").startswith("local"):  # workers are processes of this very Python
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        builder = builder.config("spark.driver.defaultJavaOptions", SHORT_JVM)
+    if address is not None and address.startswith("sc://"):
+        builder = builder.remote(address)
+    else:
+        builder = builder.config("spark.log.level", "OFF")  # Spark's log may hold cells of a table
+        if address is not None:
+            builder = builder.master(address)
+        if (address or "local").startswith("local"):  # workers are processes of this very Python
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            builder = builder.config("spark.driver.defaultJavaOptions", SHORT_JVM)
     with reporting():
         session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")  # Spark's own messages may hold cells of a table
     try:
         yield session
     finally:
@@ -78,25 +83,6 @@ def reporting() -> Iterator[None]:
         ) from None
 
 
-def on_workers(session: SparkSession, items: Sequence[T], kernel: Callable[[T], R]) -> list[R]:
-    """Run a kernel on every item, each in a task of its own; return its small results in order.
-
-    Nothing but these passes through the JVM: kernels read and write the columns of their files.
-    """
-
-    def run(items: Iterable[T]) -> Iterator[R | DiscreetError]:
-        for item in items:
-            try:
-                yield kernel(item)
-            except DiscreetError as error:
-                yield error
-
-    if not items:
-        return []
-    results = session.sparkContext.parallelize(items, len(items)).mapPartitions(run).collect()
-    return _unless_failed(results)
-
-
 def _unless_failed(outcomes: Iterable[R | DiscreetError]) -> list[R]:
     """The results of tasks; raise the error of one that failed."""
     results = []
@@ -107,17 +93,102 @@ def _unless_failed(outcomes: Iterable[R | DiscreetError]) -> list[R]:
     return results
 
 
-def each(frame: DataFrame, kernel: Callable[[Iterator[pa.Table]], Any]) -> list[Any]:
-    """Run a kernel on every partition, some batches at a time; return its small results."""
+@lru_cache(maxsize=VALUES_HELD)
+def _loaded(path: str) -> Any:
+    """Load a shared value once for each process of a worker."""
+    return pickle.loads(Path(path).read_bytes())
 
-    def run(batches: Batches) -> Batches:
-        try:
-            result: Any = kernel(_joined(batches))
-        except DiscreetError as error:
-            result = error
-        yield pa.record_batch([pa.array([pickle.dumps(result)], pa.binary())], ["result"])
 
-    rows = frame.mapInArrow(run, "result binary").collect()
+@dataclass(frozen=True)
+class Shared(Generic[T]):
+    """A value in a file that every worker reaches."""
+
+    path: str
+
+    @property
+    def value(self) -> T:
+        value: T = _loaded(self.path)
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class Workers:
+    """A session, and the private folder by which its workers share values and rows.
+
+    Sessions of Spark Connect have neither contexts nor broadcasts, so that tasks are rows of a
+    data frame, and values that all tasks need are files.
+    """
+
+    session: SparkSession
+    folder: Path
+
+    @cached_property
+    def parallelism(self) -> int:
+        """The number of tasks that Spark makes of a table by itself."""
+        place = functions.spark_partition_id().alias("place")
+        return self.session.range(1 << 16).select(place).distinct().count()
+
+    def setting(self, name: str) -> int:
+        """A setting of this engine, from the session's configuration."""
+        written = self.session.conf.get(name, str(USUAL[name]))
+        if not str(written).isdigit() or int(str(written)) < 1:
+            raise InputError(f"{name} must be a whole number above 0, found {written!r}.")
+        return int(str(written))
+
+    def share(self, value: T) -> Shared[T]:
+        """Write a value that tasks read when they need it."""
+        path = self.folder / f"{secrets.token_hex(8)}.shared"
+        with path.open("xb") as file:
+            pickle.dump(value, file, pickle.HIGHEST_PROTOCOL)
+        return Shared(str(path))
+
+    def run(self, items: Sequence[T], kernel: Callable[[T], R]) -> list[R]:
+        """Run a kernel on every item, each in a task of its own; return its results in order.
+
+        Nothing but these passes through the JVM: kernels read and write the columns of files.
+        """
+        if not items:
+            return []
+        shared = self.share(list(items))
+
+        def task(batches: Batches) -> Batches:
+            for batch in batches:
+                for number in batch.column(0).to_numpy():
+                    yield _as_batch(number, partial(_item_done, kernel, shared, number))
+
+        numbers = self.session.range(0, len(items), 1, len(items))
+        return _collected(numbers.mapInArrow(task, RESULT))
+
+    def each(self, frame: DataFrame, kernel: Callable[[Iterator[pa.Table]], R]) -> list[R]:
+        """Run a kernel on every partition, some batches at a time; return its small results."""
+
+        def task(batches: Batches) -> Batches:
+            yield _as_batch(0, lambda: kernel(_joined(batches)))
+
+        return _collected(frame.mapInArrow(task, RESULT))
+
+
+def _item_done(kernel: Callable[[T], R], items: Shared[list[T]], number: int) -> R:
+    return kernel(items.value[number])
+
+
+def _as_batch(number: int, work: Callable[[], Any]) -> pa.RecordBatch:
+    """The result of a task, or its error, as a row."""
+    result: Any
+    try:
+        result = work()
+    except DiscreetError as error:
+        result = error
+    cells: dict[str, pa.Array[Any]] = {
+        "number": pa.array([number]),
+        "result": pa.array([pickle.dumps(result)], pa.binary()),
+    }
+    return pa.record_batch(cells)
+
+
+def _collected(results: DataFrame) -> list[Any]:
+    """The results of tasks by their numbers."""
+    rows = sorted(results.collect(), key=itemgetter("number"))
     return _unless_failed(pickle.loads(row["result"]) for row in rows)
 
 

@@ -48,8 +48,8 @@ from discreet.addons.spark.recording import Numbering, recorded_groups
 from discreet.addons.spark.session import (
     COLLECTED,
     ROWS_OF_PART,
+    Workers,
     reporting,
-    setting,
     spark_session,
 )
 from discreet.addons.spark.spark_tables import SparkTables
@@ -120,13 +120,14 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
     name: ClassVar[str] = "spark"
 
     def __init__(self, session: SparkSession, staging: Path) -> None:
-        self.session, self.staging = session, staging.absolute()
+        self.staging = staging.absolute()
+        self.workers = Workers(session, self.staging)
         self.steps: dict[str, float] = {}  # seconds
 
     @classmethod
     @contextmanager
-    def opened(cls, place: Path, master: str | None) -> Iterator[Self]:
-        with spark_session(master) as session, hidden_folder(place) as staging:
+    def opened(cls, place: Path, address: str | None) -> Iterator[Self]:
+        with spark_session(address) as session, hidden_folder(place) as staging:
             yield cls(session, staging)
 
     @classmethod
@@ -145,7 +146,7 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
         local master in the usual place for temporary files.
         """
         place = session.conf.get("spark.discreet.folder", "") or None
-        if place is None and not str(session.sparkContext.master).startswith("local"):
+        if place is None and not str(session.conf.get("spark.master")).startswith("local"):
             raise InputError(
                 "On a cluster a release is formed in a folder that every worker reaches. Name one: "
                 "session.conf.set('spark.discreet.folder', '/shared/folder')."
@@ -192,17 +193,19 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
 
     @reporting()
     def read(self, job: Job, data: Any, ledger: Ledger | None, progress: Progress) -> SparkRows:
-        source = read(self.session, job, data)
+        source = read(self.workers.session, job, data)
         specs: Mapping[str, ColumnSpec] = require_fit(source, job)
         missing = tuple(job.source.missing) if job.source else ()
         unpublished = tuple(name for name, spec in specs.items() if not spec.role.published)
         persons, published_persons = None, None
-        folder, limit = self.staging / "rows", setting(self.session, COLLECTED)
+        folder, limit = self.staging / "rows", self.workers.setting(COLLECTED)
         with timing(self.steps, "reading"):
             progress("reading", 0.0)
             if job.person is not None and job.person.rows != "keep":
-                frame, place = as_frame(self.session, source), self.staging / "persons"
-                collapsed, specs, persons = one_row_each(frame, job, specs, missing, place)
+                frame, place = as_frame(self.workers.session, source), self.staging / "persons"
+                collapsed, specs, persons = one_row_each(
+                    self.workers, frame, job, specs, missing, place
+                )
                 source = source if collapsed is None else collapsed
             places, uses = plain_names(specs), {}
             columns = self._columns(job, specs, missing)
@@ -215,16 +218,16 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
                 person = [plain[name] for name in job.ledger_person]
                 columns = replace(columns, person=person, key=ledger.key)
             if job.person is not None and job.person.rows == "keep":
-                frame = as_frame(self.session, source)
+                frame = as_frame(self.workers.session, source)
                 shares, published_persons = numbered_persons(
-                    frame, job, specs, missing, columns, folder
+                    self.workers, frame, job, specs, missing, columns, folder
                 )
             else:
-                rows_of_part = setting(self.session, ROWS_OF_PART)
-                shares = ingest_table(self.session, source, columns, rows_of_part, folder)
+                rows_of_part = self.workers.setting(ROWS_OF_PART)
+                shares = ingest_table(self.workers, source, columns, rows_of_part, folder)
                 named_by = [place for place in columns.identifiers if place not in guarded]
-                uses = uses_of(self.session, shares, named_by, columns.targets)
-            unchanged = unchanged_of(self.session, shares, guarded, columns.targets)
+                uses = uses_of(self.workers, shares, named_by, columns.targets)
+            unchanged = unchanged_of(self.workers, shares, guarded, columns.targets)
             require_unchanged(
                 unchanged, persons, published_persons, sum(share.split.rows for share in shares)
             )
@@ -249,7 +252,7 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
             carried=[places[n] for n, spec in specs.items() if spec.role is Role.INSENSITIVE],
             identifiers=[places[name] for name in identifiers],
             missing=missing,
-            targets=TARGETS_OF_CORE * self.session.sparkContext.defaultParallelism,
+            targets=TARGETS_OF_CORE * self.workers.parallelism,
         )
 
     @reporting()
@@ -257,9 +260,9 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
         unhashed = replace(task.basis, people=None)
         alone = replace(task, progress=no_progress, basis=unhashed)  # as sent to workers
         plan = PartPlan(job, alone, source.specs, source.missing, seed, fixed_order())
-        lookups = self.session.sparkContext.broadcast(source.lookups)
+        lookups = self.workers.share(source.lookups)
         rows = EncodedRows(
-            self.session, plan, self.staging, source.splits, lookups, task.table.rows
+            self.workers, plan, self.staging, source.splits, lookups, task.table.rows
         )
         (self.staging / "tables").mkdir()
         with timing(self.steps, job.method.name):

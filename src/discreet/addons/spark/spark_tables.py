@@ -31,7 +31,7 @@ from discreet.addons.spark.keeping import PersonsElsewhere, judge_kept
 from discreet.addons.spark.parts import SOURCE, PartResult
 from discreet.addons.spark.reading import as_frame, read
 from discreet.addons.spark.recording import Numbering
-from discreet.addons.spark.session import COLLECTED, ROWS_OF_PART, reporting, setting
+from discreet.addons.spark.session import COLLECTED, ROWS_OF_PART, reporting
 from discreet.addons.spark.writing import WrittenFile, put_together, write_tables
 from discreet.io.databases import writing_tables
 from discreet.io.writing import OutputFormat
@@ -75,7 +75,7 @@ class SparkTables(FormedTables):
 
     def frames(self) -> dict[str, DataFrame]:
         folder, names, _ = self._in_parquet()
-        session = self.engine.session
+        session = self.engine.workers.session
         return {n: session.read.parquet((folder / file).as_uri()) for n, file in names.items()}
 
     def read(self, manifest: Manifest) -> SparkReading:
@@ -99,10 +99,10 @@ class SparkTables(FormedTables):
         """Write the tables to a folder; return the names of their files, and each task's share."""
         engine = self.engine
         with timing(engine.steps, "writing"):
-            rows_of_file = setting(engine.session, ROWS_OF_PART)
+            rows_of_file = engine.workers.setting(ROWS_OF_PART)
             files = engine.staging / "files" / folder.name
             written = write_tables(
-                engine.session, self.results, self.numbering, files, format_, rows_of_file
+                engine.workers, self.results, self.numbering, files, format_, rows_of_file
             )
             put = {name: put_together(of, folder, name, format_) for name, of in written.items()}
         names = {name: file for name, (file, _) in put.items()}
@@ -136,7 +136,8 @@ class SparkTables(FormedTables):
         from_file = self.data is None and source is not None and not source.in_catalog
         if from_file or isinstance(self.data, str | Path):
             return prepare(self.job, self.data).without(self.gone)
-        frame = as_frame(self.engine.session, read(self.engine.session, self.job, self.data))
+        session = self.engine.workers.session
+        frame = as_frame(session, read(session, self.job, self.data))
         collected = frame.toArrow() if hasattr(frame, "toArrow") else frame.toPandas()
         return prepare(self.job, collected).without(self.gone)
 
@@ -188,13 +189,13 @@ class SparkReading(Reading):
 
     @property
     def _shards(self) -> int:
-        rows_of_part = setting(self._engine.session, ROWS_OF_PART)
+        rows_of_part = self._engine.workers.setting(ROWS_OF_PART)
         return max(1, -(-self._manifest.published_rows // rows_of_part))
 
     @cached_property
     def _readings(self) -> list[FileReading]:
         engine = self._engine
-        return read_files(engine.session, self._files, self._manifest, engine.staging, self._shards)
+        return read_files(engine.workers, self._files, self._manifest, engine.staging, self._shards)
 
     @cached_property
     def values(self) -> PublishedValues:
@@ -215,20 +216,20 @@ class SparkReading(Reading):
             problems += unread_bytes(self._files)
             problems += unlike_formed(readings, results, manifest)
             in_order = {n for r in results for n, table in r.tables.items() if table.keeps_order}
-            problems += order_problems(engine.session, readings, manifest, in_order)
-            limit = setting(engine.session, COLLECTED)
+            problems += order_problems(engine.workers, readings, manifest, in_order)
+            limit = engine.workers.setting(COLLECTED)
             self._results = judge_files(
-                engine.session, readings, manifest, self._formed.task, totals_of(readings),
+                engine.workers, readings, manifest, self._formed.task, totals_of(readings),
                 self._shards, limit,
             )  # fmt: skip
             promises: Sequence[Promise] | None = None
             persons_singled: SinglingOut | None = None
             if manifest.keeps_rows:
                 promises, person_problems, persons_singled = judge_kept(
-                    engine.session, results, manifest, totals_of(readings), self._shards
+                    engine.workers, results, manifest, totals_of(readings), self._shards
                 )
                 problems += person_problems
-            singled = single_out(engine.session, readings, manifest, self._shards)
+            singled = single_out(engine.workers, readings, manifest, self._shards)
         joined = join_shards([result.findings for result in self._results], manifest)
         problems += joined.problems
         readers: tuple[ReaderFinding, ...] = ()

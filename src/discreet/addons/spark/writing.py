@@ -18,12 +18,11 @@ from typing import Any, BinaryIO
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from pyspark.sql import SparkSession
 
 from discreet.addons.spark.exchange import Exchanged, exchange, joined, received
 from discreet.addons.spark.parts import ORDER, PART, SOURCE, PartResult, StagedTable
 from discreet.addons.spark.recording import Numbering
-from discreet.addons.spark.session import on_workers
+from discreet.addons.spark.session import Workers
 from discreet.io.frames import factorize
 from discreet.io.writing import OutputFormat, write_table
 from discreet.table.published import GROUP, PublishedColumn
@@ -77,7 +76,7 @@ class _TableToWrite:
 
 
 def write_tables(
-    session: SparkSession,
+    workers: Workers,
     results: Sequence[PartResult],
     numbering: Numbering,
     folder: Path,
@@ -91,8 +90,8 @@ def write_tables(
         files = max(1, -(-sum(part.rows for part in staged) // rows_of_file))
         tables.append(_TableToWrite(name, staged[0].columns, staged[0].keeps_order, staged, files))
         (folder / name).mkdir(parents=True)
-    shuffled = _shuffle([table for table in tables if table.files > 1], numbering, session, folder)
-    shared = session.sparkContext.broadcast((tables, shuffled))
+    shuffled = _shuffle([table for table in tables if table.files > 1], numbering, workers, folder)
+    shared = workers.share((tables, shuffled))
 
     def kernel(item: tuple[int, int]) -> tuple[Any, WrittenFile] | None:
         tables, shuffled = shared.value
@@ -104,7 +103,7 @@ def write_tables(
         return None if rows is None else _write(rows, table, folder / table.name, format)
 
     items = [(place, n) for place, table in enumerate(tables) for n in range(table.files)]
-    done = [entry for entry in on_workers(session, items, kernel) if entry is not None]
+    done = [entry for entry in workers.run(items, kernel) if entry is not None]
     written: dict[str, list[WrittenFile]] = {}
     for table in tables:
         table_files = sorted((e for e in done if e[1].table == table.name), key=itemgetter(0))
@@ -113,10 +112,10 @@ def write_tables(
 
 
 def _shuffle(
-    tables: Sequence[_TableToWrite], numbering: Numbering, session: SparkSession, folder: Path
+    tables: Sequence[_TableToWrite], numbering: Numbering, workers: Workers, folder: Path
 ) -> dict[str, list[Exchanged]]:
     """Send the rows of every staged share to the tasks of their files."""
-    shared = session.sparkContext.broadcast((tables, numbering))
+    shared = workers.share((tables, numbering))
 
     def kernel(item: tuple[int, int]) -> tuple[str, Exchanged]:
         tables, numbering = shared.value
@@ -127,7 +126,7 @@ def _shuffle(
 
     items = [(place, n) for place, table in enumerate(tables) for n in range(len(table.staged))]
     files: dict[str, list[Exchanged]] = {table.name: [] for table in tables}
-    for name, file in on_workers(session, items, kernel):
+    for name, file in workers.run(items, kernel):
         files[name].append(file)
     return files
 

@@ -61,22 +61,36 @@ def java() -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(java: None) -> Iterator[Any]:
-    """A session on two threads, with parts so small that every table has several."""
+def spark(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A session with parts so small that every table has several.
+
+    It runs on two threads, or where DISCREET_SPARK says: a master, or ``connect`` for a server of
+    Spark Connect that the session starts.
+    """
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.discreet.rowsOfPart", "1500")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
+    address = os.environ.get("DISCREET_SPARK", "local[2]")
+    settings = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.discreet.folder": str(tmp_path_factory.mktemp("engine")),
+        "spark.discreet.rowsOfPart": "1500",
+    }
+    builder = SparkSession.builder
+    if address == "connect":  # the settings of a server are its own
+        builder = builder.remote("local[2]")
+    else:
+        builder = builder.master(address)
+        settings |= {
+            "spark.log.level": "OFF",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+        }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
     yield session
     session.stop()
 

@@ -1,8 +1,13 @@
-"""A master with two workers on loopback: a worker dies, a driver dies, memory is small."""
+"""A master with two workers, and a server of Spark Connect, on loopback.
+
+The suite of both engines runs on each; a worker dies, a driver dies, memory is small.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -19,6 +24,13 @@ import discreet as dc
 from discreet.job.model import Job
 
 PATIENCE = 300
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "src" / "discreet"
+SUITE = (  # each kind of release by Spark, and the methods whose tables must be equal
+    "test_a_release_is_audited_attacked_measured_drawn_and_saved and spark "
+    "or test_what_follows_from_counts_is_the_same"
+)
+CLASSIC = re.compile(r"sparkContext|\.rdd\b|\bbroadcast\(|\b_jvm\b|\b_jdf\b|accumulator\(")
 
 
 def environment(*settings: str) -> dict[str, str]:
@@ -136,3 +148,40 @@ def test_a_driver_with_little_memory_publishes_what_it_could_not_hold(java, tmp_
     assert run.returncode == 0, said[-2000:]
     assert dc.audit(tmp_path / "release").ok
     assert (tmp_path / "people.csv").stat().st_size > 10 * 256_000
+
+
+def run_suite(address: str) -> str:
+    """Run the tests of both engines where a session has this address; return what they print."""
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", SUITE,
+         "tests/engines/test_both.py"],
+        cwd=ROOT, env={**environment(), "DISCREET_SPARK": address}, check=False, text=True,
+        timeout=2 * PATIENCE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-4000:]
+    return run.stdout
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("grpc_status") is None
+    or importlib.util.find_spec("zstandard") is None,
+    reason="Spark Connect is not installed: pip install 'pyspark[connect]'",
+)
+def test_a_server_of_spark_connect_publishes_the_same(java):
+    assert "6 passed" in run_suite("connect")
+
+
+def test_a_cluster_of_two_workers_publishes_the_same(cluster):
+    address, _ = cluster
+    assert "6 passed" in run_suite(address)
+
+
+def test_nothing_needs_a_classic_session():
+    """Spark Connect has no contexts, RDDs or broadcasts."""
+    used = [
+        f"{path.name}: {line.strip()}"
+        for path in sorted((SOURCES / "addons" / "spark").glob("*.py"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if CLASSIC.search(line)
+    ]
+    assert used == []

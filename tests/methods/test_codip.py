@@ -205,3 +205,39 @@ def test_a_hierarchy_with_hundreds_of_levels():
     release = dc.publish(frame, job(attributes, [dc.KAnonymity(k=5)], beta=0.9))
     for table in release.tables.values():
         assert table["text"].n_unique() == 1
+
+
+def test_a_value_of_nearly_half_of_the_rows_does_not_leave_a_table_uncut(tmp_path):
+    """Mondrian cannot cut it: one half has more than half. Groups along the curve mix the rows."""
+    rows = 400
+    frame = pl.DataFrame(
+        {
+            "age": [20 + 3 * row % 61 for row in range(rows)],
+            "town": [str(row % 7) for row in range(rows)],
+            "again": np.where(np.random.default_rng(3).permutation(rows) < 196, "yes", "no"),
+            "drug": ["abcd"[row % 4] for row in range(rows)],
+        }
+    )
+    job = dc.Job(
+        attributes={
+            "age": {"role": "quasi-identifier", "type": "integer"},
+            "town": {"role": "quasi-identifier"},
+            "again": {"role": "sensitive", "sensitive_values": ["yes"]},
+            "drug": {"role": "sensitive"},
+        },
+        requirements=[{"k-anonymity": {"k": 4}}, {"p-diversity": {"l": 2}}],
+        method="codip",
+    )
+    release = dc.publish(frame, job, seed=1)
+    assert release.private["utility"]["loss"] < 0.2
+    place = release.save(tmp_path / "release", **UNATTACKED)
+    assert dc.audit(place).ok
+    for name in release.manifest.tables:
+        columns = {n for n in release.tables[name].columns if n not in ("again", "drug")}
+        secret = "again" if "again" in release.tables[name].columns else "drug"
+        for _, group in release.tables[name].group_by(sorted(columns)):
+            counts = group[secret].value_counts()
+            if secret == "again":
+                counts = counts.filter(pl.col("again") == "yes")
+            assert len(group) >= 4
+            assert 2 * (counts["count"].max() or 0) <= len(group)

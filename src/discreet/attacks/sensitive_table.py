@@ -159,6 +159,20 @@ class LinkThroughSensitiveTable(Attack):
         return 3 * sum(len(scene.task.secrets.others(name, names)) for name in names)
 
     def run(self, scene: Scene) -> Iterator[Finding]:
+        for name, known_name, readers in self.beliefs(scene):
+            for reader, (found, without, method) in readers.items():
+                if reader == list(readers)[-1]:  # the strongest
+                    knows = f"{ALONE} and '{known_name}'"
+                    _list_rows(scene, name, knows, found, without, 1 - TOLERANCE)
+                yield self._finding(scene, name, known_name, reader, found, without, method)
+
+    def beliefs(
+        self, scene: Scene
+    ) -> Iterator[tuple[str, str, dict[str, tuple[Found, Floats, str]]]]:
+        """Yield each target and known attribute, and by reader, the strongest last, its beliefs.
+
+        With them those of the same attacker without a link, and how they were found.
+        """
         names, sets, signatures = _opened(scene)
         people = read_people(scene, names)
         rows = _rows_within(sets, signatures)
@@ -185,16 +199,13 @@ class LinkThroughSensitiveTable(Attack):
                     readers["matching"] = matching.beliefs(
                         people, signatures, target, known, seed, readers
                     )
+                of_reader = {}
                 for reader, every in readers.items():
                     found = every.of(scene.discloses(name, every.value))
                     without = _without_link(signatures, target, known, found)
-                    if reader == list(readers)[-1]:  # the strongest
-                        knows = f"{ALONE} and '{known_name}'"
-                        _list_rows(scene, name, knows, found, without, 1 - TOLERANCE)
-                    yield self._finding(
-                        scene, name, known_name, reader, found, without,
-                        matching.method if matching and reader == "matching" else "exact",
-                    )  # fmt: skip
+                    method = matching.method if matching and reader == "matching" else "exact"
+                    of_reader[reader] = found, without, method
+                yield name, known_name, of_reader
 
     def _finding(
         self,

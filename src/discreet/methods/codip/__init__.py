@@ -4,7 +4,8 @@ Steps in the order in which they run:
 
 1. ``recoder``: how the quasi-identifiers of a table are recoded; ``codip`` chooses one of
    ``node_table``, which judges every full-domain recoding once for every sensitive attribute
-   (CheckPlan, figure 2), and ``local_projections``, which cuts each table by Mondrian (ours).
+   (CheckPlan, figure 2), and ``local_projections``, which cuts each table by Mondrian, or
+   forms groups along a curve where these lose less (ours).
 2. ``plans``: which sensitive attributes share a table; all plans (section 3), or those of the
    greedy CODIP* (section 5, figure 4).
 3. ``codip``: check each plan against the association loss Γα and the information exposure Γβ

@@ -46,7 +46,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 from pydantic import Field, NonNegativeInt, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -63,7 +62,7 @@ from discreet.methods.base import (
     projection_name,
 )
 from discreet.methods.codip.frontier import Frontier, frontier_of
-from discreet.methods.codip.local_projections import LocalRecoder
+from discreet.methods.codip.local_projections import LocalRecoder, mean_loss
 from discreet.methods.codip.node_table import NodeTable, PersonNodes
 from discreet.methods.codip.plans import (
     TIE,
@@ -262,11 +261,7 @@ class Projector:
     def loss(self, block: Block) -> float:
         """The mean information loss of a cell of a block that can be published."""
         if block not in self._loss:
-            outcome = self.recoder.recoded(block).outcome
-            size = np.bincount(outcome.class_of_row, self.task.table.weights)
-            cells = [column.loss[column.cell_of_class] for column in outcome.cells.values()]
-            share = size / size.sum()
-            self._loss[block] = float(np.mean([share @ loss for loss in cells])) if cells else 0.0
+            self._loss[block] = mean_loss(self.task, self.recoder.recoded(block).outcome)
         return self._loss[block]
 
     def _keeps_enough(self, plan: Plan) -> bool:

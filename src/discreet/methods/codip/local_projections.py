@@ -1,9 +1,15 @@
-"""Projections whose quasi-identifiers are recoded locally, by Mondrian, table by table.
+"""Projections whose quasi-identifiers are recoded locally, table by table.
 
 Each block of attributes is a job of its own: Mondrian cuts as long as every part meets the
 requirements as far as they cover the block. The search begins with the whole table as one class, so
 a block can be published exactly where that class passes, and the ceiling on the discernibility
 holds for the parts that it ends with.
+
+A value that fills nearly 1/l of the rows fills more of one half of nearly every cut, so Mondrian
+ends early: COMPAS with ``is_recid`` (48 % of the rows, l = 2) is not cut at all. Groups along a
+curve through the quasi-identifiers mix rows as the values need it. They take the place of
+Mondrian's parts in a table with one attribute, where these lose more than ``CUT_WELL`` and groups
+lose less.
 """
 
 from __future__ import annotations
@@ -20,13 +26,16 @@ from discreet.methods.codip.plans import Block
 from discreet.methods.codip.recoder import Recoded, failure_of
 from discreet.methods.full_domain.costs import discernibility
 from discreet.methods.mondrian.mondrian import Mondrian
+from discreet.methods.msa_diversity.msa_diversity import KNOWN, MsaDiversity
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.person_groups import group_persons
 from discreet.requirements.closeness import TCloseness, earth_movers_distance
+from discreet.requirements.multi_attribute import DIVERSITIES, MultiAttributeLDiversity
 from discreet.table.classes import Classes, classes_of
 from discreet.table.counts import count_classes, count_values
 
 HALVINGS = 6  # each is a run of Mondrian
+CUT_WELL = 0.05  # information loss up to which no groups are formed beside Mondrian's parts
 
 
 class LocalRecoder:
@@ -149,10 +158,37 @@ class LocalRecoder:
 
 
 def _cut(task: Task) -> Generalized:
-    """The classes of Mondrian, of rows or of persons with several."""
-    if task.basis.persons is None:
-        return Mondrian().run(task)
-    return group_persons(Mondrian(), task, task.basis.persons)
+    """The classes of Mondrian, of rows or of persons with several, or groups that lose less."""
+    if task.basis.persons is not None:
+        return group_persons(Mondrian(), task, task.basis.persons)
+    parts = Mondrian().run(task)
+    # An attribute that is alone in its table has no other one that could be known.
+    alone = len(task.table.sensitive) == 1 and task.table.weights is None
+    asked = [
+        r.model.model_copy(update={"attribute": None})
+        if isinstance(r, MultiAttributeLDiversity)
+        else r
+        for r in task.requirements
+    ]
+    diverse = any(isinstance(r, DIVERSITIES) for r in asked)
+    if not alone or not diverse or not all(isinstance(r, KNOWN) for r in asked):
+        return parts
+    if mean_loss(task, parts) <= CUT_WELL:
+        return parts
+    try:
+        groups = MsaDiversity(suppression=0).run(replace(task, requirements=asked))
+    except InfeasibleError:
+        return parts
+    assert isinstance(groups, Generalized)
+    return min(parts, groups, key=lambda outcome: mean_loss(task, outcome))
+
+
+def mean_loss(task: Task, outcome: Generalized) -> float:
+    """Return the mean information loss of a cell."""
+    size = np.bincount(outcome.class_of_row, task.table.weights)
+    cells = [column.loss[column.cell_of_class] for column in outcome.cells.values()]
+    share = size / size.sum()
+    return float(np.mean([share @ loss for loss in cells])) if cells else 0.0
 
 
 def _closeness(task: Task, outcome: Generalized) -> float:

@@ -10,7 +10,9 @@ Steps in the order in which they run:
    (section 5.2, narrower than there); the paper's own rule, as an option.
 4. ``group_merging``: exchange rows between groups where that saves noise, then
    merge groups that no noise can fill (ours).
-5. ``noise_support``: noise that an assignment of all persons to all rows can use (ours).
+5. ``insider``: longer lists and larger groups where T^S and the groups together tell more than 1/ℓ
+   (ours).
+6. ``noise_support``: noise that an assignment of all persons to all rows can use (ours).
 
 ``decomposition`` runs them all (section 5.3); ``anatomy`` runs step 2 for one attribute.
 """

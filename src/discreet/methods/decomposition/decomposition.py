@@ -51,7 +51,7 @@ from discreet.methods.decomposition.group_merging import (
     exchange_rows,
     merge_lacking,
 )
-from discreet.methods.decomposition.insider_lists import GROUP_SIZE, lengthen_lists
+from discreet.methods.decomposition.insider import GROUP_SIZE, FilledGroups, hide_from_insiders
 from discreet.methods.decomposition.noise import (
     NO_READER,
     PAIR,
@@ -143,8 +143,8 @@ class Decomposition(ShardedMethod):
     )
     insider: bool = Field(
         default=False,
-        description="Form larger groups and longer lists, so that an attacker who knows one other "
-        "sensitive value believes few sensitive ones above 1/l by the groups.",
+        description="Form larger groups and longer lists, and merge groups, until an attacker who "
+        "knows one other sensitive value believes few sensitive ones above 1/l by the groups.",
     )
     prefer: Literal["nearby"] | None = Field(
         default=None, description="Form groups of rows with similar quasi-identifiers."
@@ -220,17 +220,19 @@ class Decomposition(ShardedMethod):
         merged = merge_lacking(groups, noise, fill, task)
         if merged.lacking is not None:
             raise _infeasible(merged.lacking, targets, sensitive)
-        noise, least = merged.noise, [ell, *wanted]
+        hidden = FilledGroups(merged.group_of_row, merged.groups, merged.noise)
+        least = [ell, *wanted]
         if self.insider:
-            noise = lengthen_lists(sensitive, merged.group_of_row, merged.groups, noise, least)
-        noise = support_noise(sensitive, merged.group_of_row, merged.groups, noise, task.rng, least)
+            hidden = hide_from_insiders(sensitive, hidden, least)
+        noise = support_noise(
+            sensitive, hidden.of_row, hidden.groups, hidden.noise, task.rng, least
+        )
         if noise.lacking.any():
             worst = noise.lacking[noise.lacking.sum(axis=1).argmax()]
             raise _infeasible(worst, targets, sensitive)
         values = _by_attribute(noise, targets)
-        return self._outcome(
-            targets, conditional, merged.group_of_row, merged.groups, values, merged.merged
-        )
+        joined = merged.merged + merged.groups - hidden.groups
+        return self._outcome(targets, conditional, hidden.of_row, hidden.groups, values, joined)
 
     def _targets(self, task: Task) -> Targets:
         return find_targets(

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 from tests.engines.conftest import EXACT_METHODS, job_text, write_people
 
+from discreet.addons.spark.cuts_from_sample import top_cuts
 from discreet.addons.spark.parts import CODED, fingerprint, in_codes, row_hashes
 from discreet.addons.spark.recording import permuted
 from discreet.job.model import Job
 from discreet.methods.base import Task
-from discreet.methods.mondrian.cuts_from_sample import top_cuts
 from discreet.pipeline.prepare import prepare
 from discreet.requirements.closeness import TCloseness
 from discreet.requirements.k_anonymity import KAnonymity

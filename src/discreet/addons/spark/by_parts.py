@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.addons.spark.cuts_from_sample import CutTree, top_cuts
 from discreet.addons.spark.encoded import (
     ROW,
     EncodedRows,
@@ -30,7 +31,6 @@ from discreet.addons.spark.parts import PERSON_NUMBER, SOURCE, PartPlan, PartRes
 from discreet.addons.spark.session import COLLECTED, ROWS_OF_PART
 from discreet.errors import InfeasibleError, InputError
 from discreet.methods.base import Outcome, ShardedMethod, Spread, Task
-from discreet.methods.mondrian.cuts_from_sample import CutTree, top_cuts
 from discreet.methods.msa_diversity.msa_diversity import MsaDiversity
 from discreet.methods.msa_diversity.share_bounds import bounds_of, require_feasible, too_many
 from discreet.methods.shared.hilbert import task_keys

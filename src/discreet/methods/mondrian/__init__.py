@@ -8,6 +8,4 @@ Steps in the order in which they run:
    (LeFevre, DeWitt and Ramakrishnan, "Workload-aware anonymization", 2006).
 4. ``mondrian``: make the cuts whose pieces all pass, and begin again with the pieces.
 5. ``shared.tight_cells``: the summary statistic of each class.
-
-``cuts_from_sample`` learns the first cuts from a sample, to spread a table over machines (ours).
 """

@@ -1,7 +1,7 @@
 """Mondrian's first cuts, learnt from a sample and applied to any row.
 
 A table that no machine holds is cut into parts, and Mondrian runs on each. The cuts are those that
-the same code (``mondrian.partition``) makes on a sample of the rows, down to parts of a given size;
+Mondrian itself (``partition``) makes on a sample of the rows, down to parts of a given size;
 they become a tree that finds the part of a row from its codes. A value that the sample lacks goes
 to a neighbour's side: where a row falls decides how tight cells are, never whether a guarantee
 holds.

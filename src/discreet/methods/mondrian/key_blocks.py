@@ -42,27 +42,29 @@ def recode_blocks(task: Task, recode: RecodeBlock) -> Generalized:
     """Recode the columns of each block, and join the classes of all."""
     table = task.table
     blocks = _blocks(demands_of(task.requirements, table))
-    made: list[BlockRecoding] = []
+    recoded: list[BlockRecoding] = []
     done: dict[str, BlockRecoding] = {}
     for columns, demands in blocks:
         fixed = _fixed([name for name in columns if name in done], done, table.rows)
         new = [name for name in columns if name not in done]
-        own = {
+        columns_of_block = {
             column.name: column
             for column in table
             if column.role is not Role.QUASI_IDENTIFIER or column.name in new
         }
-        own[FIXED] = _fixed_column(fixed)
+        columns_of_block[FIXED] = _fixed_column(fixed)
         requirements: list[Requirement] = []
         for demand in demands:
             for requirement in () if demand.keys.known else demand.requirements:
                 alone = requirement.model_copy(update={"attackers": None})
                 requirements += [] if alone in requirements else [alone]
-        part = replace(task, table=replace(table, columns=own), requirements=requirements)
-        found = recode(part, [demand for demand in demands if demand.keys.known])
-        made.append(found)
-        done |= dict.fromkeys(new, found)
-    return _joined(task, made, done)
+        part = replace(
+            task, table=replace(table, columns=columns_of_block), requirements=requirements
+        )
+        recoding = recode(part, [demand for demand in demands if demand.keys.known])
+        recoded.append(recoding)
+        done |= dict.fromkeys(new, recoding)
+    return _joined(task, recoded, done)
 
 
 def _blocks(demands: Sequence[Demand]) -> list[tuple[tuple[str, ...], list[Demand]]]:
@@ -76,9 +78,9 @@ def _blocks(demands: Sequence[Demand]) -> list[tuple[tuple[str, ...], list[Deman
         earlier, later = pair
         joined = tuple(dict.fromkeys([*columns[earlier], *columns[later]]))
         columns = [joined, *(c for n, c in enumerate(columns) if n not in pair)]
-    together = [set(one) for one in columns]
-    for one in columns:  # components
-        meeting = [names for names in together if names & set(one)]
+    together = [set(block_columns) for block_columns in columns]
+    for block_columns in columns:  # components
+        meeting = [names for names in together if names & set(block_columns)]
         together = [names for names in together if names not in meeting]
         together.append(set().union(*meeting))
     return [
@@ -119,22 +121,25 @@ def _fixed_column(groups: Classes) -> Column:
 
 
 def _joined(
-    task: Task, made: Sequence[BlockRecoding], done: dict[str, BlockRecoding]
+    task: Task, recoded: Sequence[BlockRecoding], done: dict[str, BlockRecoding]
 ) -> Generalized:
     """The classes of all blocks together; columns that no attacker knows stay exact."""
     exact = [column for column in task.table.quasi_identifiers if column.name not in done]
-    codes = [*(one.class_of_row for one in made), *(column.codes for column in exact)]
-    counts = [*(int(one.class_of_row.max()) + 1 for one in made), *(c.cardinality for c in exact)]
+    codes = [*(one.class_of_row for one in recoded), *(column.codes for column in exact)]
+    counts = [
+        *(int(one.class_of_row.max()) + 1 for one in recoded),
+        *(c.cardinality for c in exact),
+    ]
     classes = group_codes(codes, counts, task.table.rows)
     cells = {}
     for column in task.table.quasi_identifiers:
         if column.name in done:
             block = done[column.name]
             cell = block.cells[column.name]
-            own = cell.cell_of_class[block.class_of_row[classes.first_row]]
-            cells[column.name] = replace(cell, cell_of_class=own)
+            cell_of_class = cell.cell_of_class[block.class_of_row[classes.first_row]]
+            cells[column.name] = replace(cell, cell_of_class=cell_of_class)
         else:
             labels = tuple(column.text.to_list())
-            own = column.codes[classes.first_row]
-            cells[column.name] = CellColumn(own, labels, np.zeros(len(labels)))
+            cell_of_class = column.codes[classes.first_row]
+            cells[column.name] = CellColumn(cell_of_class, labels, np.zeros(len(labels)))
     return Generalized(classes.class_of_row, cells, {"partitions": classes.count})

@@ -6,7 +6,7 @@ with a hierarchy after their "Workload-aware anonymization".
 =============================  ================================================================
 papers                         here
 =============================  ================================================================
-multidimensional region        a part: a range of units (``regions``, ``cuts``)
+multidimensional region        a part: a range of units (``regions``)
 allowable cut                  every piece passes ``Requirement.passes`` for every requirement
 strict, relaxed partitioning   ``cuts: strict`` (units are distinct tuples), ``relaxed`` (rows)
 choose_dimension               widest first, by the share of the domain that the part spans
@@ -42,7 +42,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePath
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -50,12 +49,19 @@ from pydantic import Field
 
 from discreet.errors import InputError
 from discreet.hierarchies.automatic import AUTOMATIC
-from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.hierarchies.hierarchy import Hierarchy, public_place
 from discreet.methods.base import Ability, CellColumn, Generalized, Method, Spread, Task
 from discreet.methods.manifest_entry import LabelledEntry, MethodEntry
-from discreet.methods.mondrian.cuts import Pieces, propose_cuts, put_failing_last
 from discreet.methods.mondrian.key_blocks import BlockRecoding, recode_blocks
-from discreet.methods.mondrian.regions import Attributes, Regions, flattened, measure_parts
+from discreet.methods.mondrian.regions import (
+    Attributes,
+    Pieces,
+    Regions,
+    flattened,
+    measure_parts,
+    propose_cuts,
+    put_failing_last,
+)
 from discreet.methods.mondrian.units import Judge, Units
 from discreet.methods.shared.grouped_rows import merge_equal_cells
 from discreet.methods.shared.infeasibility import infeasible
@@ -127,17 +133,17 @@ class Mondrian(Method):
         if not table.rows:
             raise InputError("mondrian: the table has no rows. Check the source.")
         if limited(task.requirements):
-            found = recode_blocks(task, self._recoded_block)
+            recoding = recode_blocks(task, self._recoded_block)
         else:
             recoded = self._recode(task)
             classes = {"partitions": int(recoded.class_of_row.max()) + 1}
-            found = Generalized(recoded.class_of_row, recoded.cells, classes)
+            recoding = Generalized(recoded.class_of_row, recoded.cells, classes)
         if self.cells == "levels":
             used = {c.name: self.cell_hierarchy(task, c) for c in table.quasi_identifiers}
-            found.facts["hierarchies"] = {
-                name: _said(one.place) for name, one in used.items() if one is not None
+            recoding.facts["hierarchies"] = {
+                name: public_place(hierarchy.place) for name, hierarchy in used.items() if hierarchy
             }
-        return found
+        return recoding
 
     def _recoded_block(self, task: Task, known: Sequence[Demand]) -> BlockRecoding:
         """The classes of some columns within given groups, which are the last column."""
@@ -149,12 +155,13 @@ class Mondrian(Method):
         """The classes of a table; ``within_groups``: those of its last column are not joined."""
         table = task.table
         columns = table.quasi_identifiers[:-1] if within_groups else table.quasi_identifiers
-        found = {column.name: self.cell_hierarchy(task, column) for column in columns}
-        hierarchies = {name: one for name, one in found.items() if one is not None}
+        hierarchy_of = {column.name: self.cell_hierarchy(task, column) for column in columns}
+        hierarchies = {name: item for name, item in hierarchy_of.items() if item is not None}
         for hierarchy in hierarchies.values():
             require_one_meaning(hierarchy)
+        # Compress the rows to units that are never torn apart.
         torn = self.cuts == "relaxed" and len(hierarchies) < len(columns)
-        asked = any(one.counting.population for one in task.requirements)
+        asked = any(item.counting.population for item in task.requirements)
         population = task.basis.population if asked else None
         if torn and population is not None:
             raise InputError(
@@ -163,24 +170,26 @@ class Mondrian(Method):
             )
         units = Units(table, torn=torn, population=population)
         cut = units.codes[: len(columns)]
+        # Cut them until no cut is allowed.
         attributes = flattened(columns, hierarchies, cut)
         judge = Judge(task, units, known)
         groups = [units.codes[-1]] if within_groups else []
         apart = self._apart([hierarchies.get(c.name) for c in columns], units, groups)
-        made: list[Cut] | None = [] if self.cells == "blind" else None
-        start, order = partition(units, attributes, judge, task, apart, made)
+        cuts_made: list[Cut] | None = [] if self.cells == "blind" else None
+        start, order = partition(units, attributes, judge, task, apart, cuts_made)
         class_of_unit = np.empty(units.count, np.int32)
         class_of_unit[order] = np.repeat(np.arange(len(start) - 1), np.diff(start))
         codes = list(np.ascontiguousarray(cut.T).take(order, axis=0).T)  # one jump a unit
-        if made is not None:
-            regions = region_cells(list(hierarchies.values()), codes, start, made)
+        # Give each class its cells: the regions between cuts, or what its rows span.
+        if cuts_made is not None:
+            regions = region_cells(list(hierarchies.values()), codes, start, cuts_made)
             cells = dict(zip(hierarchies, regions, strict=True))
         else:
             cells = {
                 column.name: tightened(
-                    column, found[column.name], own, start, grid=self.cells == "grid"
+                    column, hierarchy_of[column.name], code, start, grid=self.cells == "grid"
                 )
-                for column, own in zip(columns, codes, strict=True)
+                for column, code in zip(columns, codes, strict=True)
             }
         if self.cells in ("grid", "blind"):
             merged, cells = merge_equal_cells(cells, len(start) - 1)
@@ -203,7 +212,7 @@ class Mondrian(Method):
             return Classes(np.zeros(units.count, np.int32), np.zeros(1, np.int64), every)
         return group_codes(
             [*(top.node_of_leaf.take(units.codes[number]) for top, number in tops), *groups],
-            [*(top.nodes for top, _ in tops), *(int(one.max(initial=0)) + 1 for one in groups)],
+            [*(top.nodes for top, _ in tops), *(int(group.max(initial=0)) + 1 for group in groups)],
             units.count,
         )
 
@@ -215,17 +224,11 @@ def _with_rows(
     used = distinct_values(class_of_unit[units.weight > 0])
     number = np.full(int(class_of_unit.max()) + 1, -1, np.int32)
     number[used] = np.arange(len(used))
-    kept = {
+    cells_with_rows = {
         name: replace(column, cell_of_class=column.cell_of_class[used])
         for name, column in cells.items()
     }
-    return number[class_of_unit], kept
-
-
-def _said(place: str) -> str:
-    """Return what a release may say of where a hierarchy comes from: no path of this machine."""
-    path = PurePath(place)
-    return path.name if path.is_absolute() or ".." in path.parts else place
+    return number[class_of_unit], cells_with_rows
 
 
 class Cut(NamedTuple):
@@ -252,7 +255,7 @@ def partition(
     judge: Judge,
     task: Task,
     apart: Classes,
-    made: list[Cut] | None = None,
+    cuts_made: list[Cut] | None = None,
 ) -> tuple[Ints, Codes]:
     """Cut until no cut is allowed: where each class starts, in an order of the units.
 
@@ -289,8 +292,8 @@ def partition(
         # Make the cuts that are allowed; the other parts try their next cut in the next round.
         allowed = _allowed_cuts(order, pieces, parts, attributes, judge)
         allowed, spent = _within_averages(order, parts, allowed, judge, spent)
-        if made is not None:
-            made += _cuts_of(parts.take(allowed.cut), allowed.start, allowed.end)
+        if cuts_made is not None:
+            cuts_made += _cuts_of(parts.take(allowed.cut), allowed.start, allowed.end)
         parts.attempt[~allowed.cut] += 1
         cut = allowed.start, allowed.end, allowed.size
         others = measure_parts(order, *cut, attributes, judge.least)
@@ -313,7 +316,14 @@ def _cuts_of(parts: Regions, start: Ints, end: Ints) -> list[Cut]:
         pieces = np.column_stack((start[inside], end[inside])).tolist()
         level = int(parts.level[number, attribute])
         parent = (int(low), int(high))
-        cuts.append(Cut(attribute, level, parent, [(one, other) for one, other in pieces]))
+        cuts.append(
+            Cut(
+                attribute,
+                level,
+                parent,
+                [(low_place, high_place) for low_place, high_place in pieces],
+            )
+        )
     return cuts
 
 
@@ -352,6 +362,7 @@ def _within_averages(
     ``spent`` has the sum behind each mean so far. A cut only ever adds to it, so those that add
     least are made first.
     """
+    # What each cut adds to the sums.
     start, end, size, allowed = pieces
     if not judge.averages or not len(start):
         return pieces, spent
@@ -361,16 +372,17 @@ def _within_averages(
     before = judge.expected(order, parts.start[cut], parts.end[cut], parts.size[cut])
     of_cut = np.searchsorted(parts.start[cut], start, "right") - 1
     added = np.stack([np.bincount(of_cut, row, len(cut)) for row in after]) - before
+    # As many of the cheapest cuts as the bounds allow.
     cheapest = np.argsort(added.max(axis=0), kind="stable")
     total = spent[:, None] + np.cumsum(added[:, cheapest], axis=1)
-    bound = np.array([one.at_most for one in judge.averages]) * judge.rows
-    made = int((total <= bound[:, None]).all(axis=0).sum())
-    kept = np.zeros(len(cut), bool)
-    kept[cheapest[:made]] = True
+    bound = np.array([average.at_most for average in judge.averages]) * judge.rows
+    affordable = int((total <= bound[:, None]).all(axis=0).sum())
+    chosen_cuts = np.zeros(len(cut), bool)
+    chosen_cuts[cheapest[:affordable]] = True
     allowed = np.zeros(len(allowed), bool)
-    allowed[cut[kept]] = True
-    spent = total[:, made - 1] if made else spent
-    chosen = kept[of_cut]
+    allowed[cut[chosen_cuts]] = True
+    spent = total[:, affordable - 1] if affordable else spent
+    chosen = chosen_cuts[of_cut]
     return AllowedCuts(start[chosen], end[chosen], size[chosen], allowed), spent
 
 
@@ -408,7 +420,7 @@ def region_cells(
     hierarchies: Sequence[Hierarchy],  # of each attribute
     codes: Sequence[Codes],  # of each attribute: (units,) values in the order of the units
     start: Ints,  # (classes + 1,) where each class starts in that order
-    made: Sequence[Cut],  # the first cuts first
+    cuts: Sequence[Cut],  # the first cuts first
 ) -> list[CellColumn]:
     """The region of each class, by attribute."""
     classes = len(start) - 1
@@ -417,12 +429,12 @@ def region_cells(
         top = len(hierarchy.levels) - (hierarchy.levels[-1].nodes == 1)
         level.append(np.full(classes, top, np.int32))
         node.append(np.zeros(classes, np.int32))
-    for cut in made:
-        own, below = cut.attribute, cut.level - 1
-        node_of_leaf = hierarchies[own].levels[below].node_of_leaf
+    for cut in cuts:
+        attribute, below = cut.attribute, cut.level - 1
+        node_of_leaf = hierarchies[attribute].levels[below].node_of_leaf
         for low, high in cut.pieces:
-            nodes = node_of_leaf[codes[own][low:high]]
+            nodes = node_of_leaf[codes[attribute][low:high]]
             if (nodes == nodes[0]).all():
                 inside = slice(*np.searchsorted(start, (low, high)).tolist())
-                level[own][inside], node[own][inside] = below, nodes[0]
-    return [cells_of_nodes(*one) for one in zip(hierarchies, level, node, strict=True)]
+                level[attribute][inside], node[attribute][inside] = below, nodes[0]
+    return [cells_of_nodes(*place) for place in zip(hierarchies, level, node, strict=True)]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import InfeasibleError
 from discreet.knowledge.population import Population
@@ -53,26 +52,20 @@ class Units:
             of_row = population.kind_of_row(table)
             rows = np.bincount(of_row, minlength=len(self.people))
             first = population.kinds.first_row
-            self._classes = Classes(of_row, first, rows)
+            self._number(Classes(of_row, first, rows))
             self.codes = np.array([population.table[c.name].codes[first] for c in columns])
             return
-        self._classes = _single_rows(table.rows) if torn else table.classes
+        self._number(_single_rows(table.rows) if torn else table.classes)
         chosen = self._classes.first_row
         self.codes = np.empty((len(columns), len(chosen)), np.int32)
         for number, column in enumerate(columns):
             self.codes[number] = column.codes if torn else column.codes[chosen]
 
-    @property
-    def count(self) -> int:
-        return self._classes.count
-
-    @property
-    def of_row(self) -> NDArray[np.int32]:
-        return self._classes.class_of_row
-
-    @property
-    def weight(self) -> Ints:
-        return self._classes.size
+    def _number(self, classes: Classes) -> None:
+        self._classes = classes
+        self.count = classes.count
+        self.of_row = classes.class_of_row
+        self.weight = classes.size  # (units,) rows
 
     def values(self, column: Column) -> ValueCounts:
         """A sensitive attribute's counts by unit."""
@@ -83,12 +76,12 @@ class Units:
 
     def sums(self, *, weighted: bool) -> dict[str, Ints | Floats]:
         """By name what is added up over the units of a class, beside their values: (units,)."""
-        found: dict[str, Ints | Floats] = {}
+        sums: dict[str, Ints | Floats] = {}
         if self.people is not None:
-            found |= {PEOPLE: self.people, ROWS: self.weight}
+            sums |= {PEOPLE: self.people, ROWS: self.weight}
         if weighted and self.sampling_weights is not None:
-            found[WEIGHT] = np.bincount(self.of_row, self.sampling_weights, self.count)
-        return found
+            sums[WEIGHT] = np.bincount(self.of_row, self.sampling_weights, self.count)
+        return sums
 
     @cached_property
     def signatures(self) -> Classes:
@@ -98,9 +91,9 @@ class Units:
     def signature_values(self) -> ValueCounts:
         """The counts of those combinations by unit."""
         column = next(iter(self.sensitive.values()))
-        found = self.signatures
-        text = column.text.head(0).extend_constant("", found.count)
-        combined = Column("", column.role, column.type, found.class_of_row, text, text)
+        combinations = self.signatures
+        text = column.text.head(0).extend_constant("", combinations.count)
+        combined = Column("", column.role, column.type, combinations.class_of_row, text, text)
         return self.values(combined)
 
 
@@ -180,13 +173,13 @@ class Judge:
 
     def expected(self, order: Codes, start: Ints, end: Ints, size: Ints) -> Floats:
         """(means, pieces) What each piece adds to each mean that is bounded."""
-        found = np.zeros((len(self.averages), len(start)))
+        added = np.zeros((len(self.averages), len(start)))
         shown = np.flatnonzero(size)
         if self.averages and len(shown):
             counts = self.counts(order, start[shown], end[shown], size[shown])
             for number, requirement in enumerate(self.averages):
-                found[number, shown] = requirement.expected(counts)
-        return found
+                added[number, shown] = requirement.expected(counts)
+        return added
 
     def infeasible_where_known(self) -> InfeasibleError:
         """The error where the whole table fails for an attacker who knows a sensitive value."""
@@ -222,8 +215,8 @@ class Judge:
             for name, of_unit in self._sums.items()
         }
         if ROWS in sums:
-            some = self._sums[ROWS][unit] > 0
-            unit, piece = unit[some], piece[some]
+            with_rows = self._sums[ROWS][unit] > 0
+            unit, piece = unit[with_rows], piece[with_rows]
 
         def count(name: str | None) -> ValueCounts:
             by_unit = self._of_unit(name)

@@ -32,10 +32,8 @@ from discreet.methods.series.beliefs.components import (
     greatest_beliefs,
 )
 from discreet.methods.series.beliefs.correlation import Correlation, Value
-from discreet.methods.series.beliefs.equal_runs import distinct_runs
 from discreet.methods.series.beliefs.estimates import individual, persistence, shares
-from discreet.methods.series.rho_different.renaming import alike_values
-from discreet.methods.series.rho_different.shapes import Shapes, read_run
+from discreet.methods.series.rho_different.shapes import Shapes, distinct_runs, read_run
 from discreet.statements import Statement
 from discreet.table.classes import group_lists
 from discreet.table.counts import order_by_class
@@ -221,7 +219,6 @@ def joint(series: Series, correlation: Correlation, rho: float) -> JointFinding:
         start,
         members,
         np.zeros(len(series.people), bool),
-        alike_values(matrix),
     )
     of_member = np.repeat(np.arange(len(sizes)), sizes)
     shape_of = shapes.of_family[of_member]

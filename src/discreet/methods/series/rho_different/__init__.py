@@ -4,7 +4,7 @@ Steps in the order in which they run; the paper's estimates are replaced by exac
 
 1. ``families``: the persons whose beliefs depend on each other, and which of them are published,
    also where they are too many to enumerate.
-2. ``shapes`` and ``renaming``: families that are alike are decided once.
+2. ``shapes``: families that are alike are decided once.
 3. ``completion``: the counterfeits with which each family is published.
 4. ``rho_different``: group persons who were never published before (first release, section 4.3),
    run the steps, and number groups and counterfeits.

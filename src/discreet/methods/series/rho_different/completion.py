@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.series.beliefs.enumeration import EXACT, component_beliefs
-from discreet.methods.series.beliefs.equal_runs import distinct_runs
-from discreet.methods.series.rho_different.renaming import names_now, values_of
-from discreet.methods.series.rho_different.shapes import Shapes, read_run
+from discreet.methods.series.rho_different.shapes import Shapes, distinct_runs, read_run
 from discreet.methods.shared.different_values import rank_in_run
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import starts_of
@@ -51,11 +49,12 @@ def solve(
     rho: float,
 ) -> Completions:
     """Counterfeits for the families that can be enumerated."""
+    # Families of one shape with the same values now are one case.
     now_start, now = _values_now(family_start, shapes.member, truth)
-    names = names_now(shapes.start, shapes.original, releases, now_start, now, shapes.alike)
-    start, run = _write_cases(shapes.of_family, now_start, names)
+    start, run = _write_cases(shapes.of_family, now_start, now)
     number, first = distinct_runs(start, run)
     somebody = np.diff(now_start) > 0
+    # Solve the cases, on all cores where there are many.
     parts = np.array_split(first, min(os.cpu_count() or 1, 1 + len(first) // LEAST_PART))
     with ThreadPoolExecutor(len(parts)) as pool:
         found = list(
@@ -67,41 +66,37 @@ def solve(
                 parts,
             )
         )  # fmt: skip
-    solved = np.concatenate([one[0] for one in found])
-    fakes = np.concatenate([one[1] for one in found])
-    greatest = np.concatenate([one[2] for one in found])
-    kept = fakes >= 0  # (cases, most)
-    count = np.where(solved, kept.sum(axis=1), BLANK)
+    solved, fakes, greatest = (np.concatenate(results) for results in zip(*found, strict=True))
+    # Each family is published with the counterfeits of its case.
+    added = fakes >= 0  # (cases, most)
+    count = np.where(solved, added.sum(axis=1), BLANK)
     highest = np.where(somebody[first], np.where(solved, greatest, rho), 0.0)
     times = np.where(somebody, np.maximum(count[number], 0), 0)
-    begin = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
+    begin = np.concatenate([[0], np.cumsum(added.sum(axis=1))]).astype(np.int64)
     place = np.repeat(begin[number], times) + rank_in_run(np.repeat(np.arange(len(times)), times))
-    value = values_of(
-        fakes[kept].astype(np.int64)[place],
-        np.repeat(np.arange(len(times)), times),
-        releases, shapes.start, shapes.original, now_start, now, shapes.alike,
-    )  # fmt: skip
     return Completions(
         np.where(somebody, count[number], 0),
         np.concatenate([[0], np.cumsum(times)]),
-        value,
+        fakes[added].astype(np.int64)[place],
         float(highest.max(initial=0.0)),
     )
 
 
 def _values_now(family_start: Ints, member: Ints, truth: Ints) -> tuple[Ints, Ints]:
-    """The values of the published members of each family: where they begin, and which."""
+    """The values of the published members of each family in order: where they begin, and which."""
     published = truth[member] >= 0
-    return starts_of(published.view(np.int8))[family_start], truth[member][published]
+    start, now = starts_of(published.view(np.int8))[family_start], truth[member][published]
+    family = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    return start, now[np.lexsort((now, family))]
 
 
-def _write_cases(shape: Ints, now_start: Ints, name: Ints) -> tuple[Ints, Ints32]:
-    """The shape of each family and the names of its members' values, in order."""
+def _write_cases(shape: Ints, now_start: Ints, now: Ints) -> tuple[Ints, Ints32]:
+    """The shape of each family and the values of its members, in order."""
     start = now_start + np.arange(len(shape) + 1)
     case = np.empty(start[-1], np.int32)
     case[start[:-1]] = shape
     family = np.repeat(np.arange(len(shape)), np.diff(now_start))
-    case[np.arange(len(name)) + family + 1] = name
+    case[np.arange(len(now)) + family + 1] = now
     return start, case
 
 

@@ -32,7 +32,6 @@ from discreet.methods.series.beliefs.enumeration import (
     component_beliefs,
 )
 from discreet.methods.series.rho_different.completion import TOLERANCE
-from discreet.methods.series.rho_different.renaming import alike_values
 from discreet.methods.series.rho_different.shapes import Shapes, read_run
 from discreet.methods.shared.different_values import rank_in_run
 from discreet.table.past_releases import History
@@ -88,7 +87,6 @@ def read_families(history: History, matrix: Floats) -> Families:
         start,
         member,
         row_of >= 0,
-        alike_values(matrix),
     )
     return Families(
         len(history.releases), matrix, start, shapes, row_of, family[history.person_of_row]

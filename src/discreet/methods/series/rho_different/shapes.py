@@ -3,8 +3,7 @@
 Two families whose members were present and absent alike, in groups that were published with the
 same values, look the same to an attacker. A family is written down as a run of numbers with its
 members in an order that the past alone decides; equal runs are one shape, and what is enumerated
-for it holds for all its families. Values that C does not tell apart are renamed first
-(``renaming``). A million people then have some thousand shapes.
+for it holds for all its families.
 
 A run: the number of members; the group of each member in each release, numbered within the
 family, −1 where absent; who is in the table now; the number of groups, and for each group the
@@ -17,8 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.methods.series.beliefs.equal_runs import distinct_runs
-from discreet.methods.series.rho_different.renaming import rename_runs
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import entries_of, starts_of
 from discreet.typing import Bools, Ints, Ints32
@@ -30,8 +27,6 @@ class Shapes:
 
     start: Ints  # (families + 1,)
     run: Ints32
-    original: Ints32  # the runs with the values that were published
-    alike: Ints  # (values,) the least value that C does not tell from each
     member: Ints  # (people in families,) persons by family, in the order of the run
     of_family: Ints  # (families,) the number of its shape
     first: Ints  # (shapes,) a family of each
@@ -44,15 +39,13 @@ class Shapes:
         family_start: Ints,
         member: Ints,
         here: Bools,
-        alike: Ints,
     ) -> Shapes:
         """The shapes of families, whose persons are one family after the other."""
         family = np.repeat(np.arange(len(family_start) - 1), np.diff(family_start))
         member = _ordered(group_of, family, member, here)
-        start, original = _write_runs(group_of, groups, family_start, member, here)
-        run = rename_runs(start, original, len(group_of), alike)
+        start, run = _write_runs(group_of, groups, family_start, member, here)
         of_family, first = distinct_runs(start, run)
-        return cls(start, run, original, alike, member, of_family, first)
+        return cls(start, run, member, of_family, first)
 
 
 def _ordered(group_of: Ints, family: Ints, member: Ints, here: Bools) -> Ints:
@@ -104,6 +97,18 @@ def _write_runs(
     at = at_groups[own_family] + 1 + np.diff(held)[own_family] + np.arange(len(entry)) - before
     run[at], run[at + entries[own_family]] = value[entry], count[entry]
     return start, run
+
+
+def distinct_runs(start: Ints, run: Ints32) -> tuple[Ints, Ints]:
+    """Number equal runs alike, in the order of their first; also the first of each."""
+    content = run.tobytes()
+    ends = (start * run.itemsize).tolist()
+    number_of: dict[bytes, int] = {}
+    number = np.empty(len(start) - 1, np.int64)
+    for place in range(len(number)):
+        cells = content[ends[place] : ends[place + 1]]
+        number[place] = number_of.setdefault(cells, len(number_of))
+    return number, np.unique(number, return_index=True)[1]
 
 
 # Compiled: called by the kernel that tries counterfeits, for every case.

@@ -47,9 +47,9 @@ class AnalystErrors:
     @property
     def no_better_than_unlinked(self) -> bool:
         """Whether analysts gain nothing over two tables without any link, which have errors."""
-        found = [one for one in (self.counts, self.shares, self.means) if one is not None]
-        return any(one.unlinked > 0 for one in found) and all(
-            one.release >= one.unlinked for one in found
+        compared = [one for one in (self.counts, self.shares, self.means) if one is not None]
+        return any(one.unlinked > 0 for one in compared) and all(
+            one.release >= one.unlinked for one in compared
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,14 +65,14 @@ def analyst_errors(
     ``weights`` are those of the original's rows, where the release is read with weights too.
     """
     mass = np.ones(original.rows) if weights is None else weights
-    found = [_TwoWayErrors.of(mass, implied, *pair) for pair in _pairs(original)]
-    weight = sum(float(one.rows.sum()) for one in found)
+    errors = [_TwoWayErrors.of(mass, implied, *pair) for pair in _pairs(original)]
+    weight = sum(float(one.rows.sum()) for one in errors)
     shares = None
     if weight:
-        off = [sum(float(one.shares[side] @ one.rows) for one in found) for side in (0, 1)]
+        off = [sum(float(one.shares[side] @ one.rows) for one in errors) for side in (0, 1)]
         shares = AnalystError(off[0] / weight, off[1] / weight)
     return AnalystErrors(
-        _medians([one.counts for one in found]), shares, _medians([one.means for one in found])
+        _medians([one.counts for one in errors]), shares, _medians([one.means for one in errors])
     )
 
 

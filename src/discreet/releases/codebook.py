@@ -154,7 +154,7 @@ def codebook(release: str | Path, *, labels: str | Path | None = None) -> Codebo
 
 def _described(column: Column, labels: FileLabels) -> CodebookColumn:
     text, counts = published_text(column), column.counts
-    kept = published_labels(column, labels)
+    value_labels = published_labels(column, labels)
     present = np.flatnonzero((counts > 0) & text.is_not_null().to_numpy())
     cells = text.gather(pl.Series(present)).to_list()
     ranged = column.numbers is not None and len(cells) > 0
@@ -169,7 +169,7 @@ def _described(column: Column, labels: FileLabels) -> CodebookColumn:
         least=cells[0] if ranged else None,
         greatest=cells[-1] if ranged else None,
         values=[
-            CodebookValue(cell, kept.get(cell), int(counts[code]))
+            CodebookValue(cell, value_labels.get(cell), int(counts[code]))
             for cell, code in zip(cells, present, strict=True)
         ]
         if len(cells) <= LISTED_AT_MOST

@@ -42,7 +42,7 @@ def explain(manifest: Manifest) -> list[str]:
 def explain_privately(manifest: Manifest, private: Mapping[str, Any]) -> list[str]:
     """Return what only the publisher may know, in sentences: figures against the original."""
     facts, utility = private.get("method", {}), private.get("utility", {})
-    found = [
+    sentences = [
         *private.get("notices", []),
         *_persons(private.get("persons")),
         *_rare_privately(private.get("rare")),
@@ -54,7 +54,7 @@ def explain_privately(manifest: Manifest, private: Mapping[str, Any]) -> list[st
         *manifest.method.private_sentences(facts, utility),
         *worth(manifest, facts, utility),
     ]
-    return [PRIVATE, *found] if found else []
+    return [PRIVATE, *sentences] if sentences else []
 
 
 def uncovered(manifest: Manifest) -> list[str]:
@@ -97,8 +97,8 @@ def singled_out(manifest: Manifest) -> list[str]:
 
 def persons_singled_out(private: Mapping[str, Any]) -> SinglingOut | None:
     """Return the figures of persons, for the publisher, where files do not say whose rows are."""
-    found = private.get("singling_out")
-    return None if found is None else SinglingOut.model_validate(found)
+    figures = private.get("singling_out")
+    return None if figures is None else SinglingOut.model_validate(figures)
 
 
 def readers(manifest: Manifest) -> list[str]:
@@ -274,18 +274,19 @@ def reader_sentences(findings: Sequence[ReaderFinding]) -> list[str]:
     """Return what attackers with the sensitive table learn beyond the guarantees, in sentences."""
     sentences: list[str] = []
     for reader in READERS:
-        found = [one for one in findings if one.reader == reader]
-        if not found:
+        of_reader = [one for one in findings if one.reader == reader]
+        if not of_reader:
             continue
-        exact = all(one.exact for one in found)
+        exact = all(one.exact for one in of_reader)
         sentences.append(
             Statement(
                 "reader.certain" if exact else "reader.certain.at-most",
-                known=found[0].known,
+                known=of_reader[0].known,
                 reader=Statement(f"reader.{reader}"),
-                people=found[0].people,
+                people=of_reader[0].people,
                 values=[
-                    Statement("values-of", l=one.certain, attribute=one.attribute) for one in found
+                    Statement("values-of", l=one.certain, attribute=one.attribute)
+                    for one in of_reader
                 ],
             )
         )
@@ -319,10 +320,10 @@ def _promises(manifest: Manifest) -> list[str]:
 
 def promise_sentence(promise: Promise, unit: Unit) -> str:
     """Return one guarantee, whether it holds, and what was achieved."""
-    said = stated(promise.to_requirement(), unit)
+    guarantee = stated(promise.to_requirement(), unit)
     if promise.unproved is not None:
-        return stating("promise.not-checked", said, reason=promise.unproved)
-    line = stating("promise.holds" if promise.holds else "promise.does-not-hold", said)
+        return stating("promise.not-checked", guarantee, reason=promise.unproved)
+    line = stating("promise.holds" if promise.holds else "promise.does-not-hold", guarantee)
     achieved = _figures(promise.achieved)
     if achieved:
         line = stating("promise.achieved", line, figures=achieved)
@@ -331,14 +332,16 @@ def promise_sentence(promise: Promise, unit: Unit) -> str:
 
 def guarantee_line(promise: Promise, unit: Unit) -> str:
     """Return one guarantee for a screen: what it means, then its name and what was achieved."""
-    said = stated(promise.to_requirement(), unit)
+    guarantee = stated(promise.to_requirement(), unit)
     if promise.unproved is not None:
-        return stating("promise.not-checked", said, reason=promise.unproved)
+        return stating("promise.not-checked", guarantee, reason=promise.unproved)
     achieved = _figures(promise.achieved)
     if achieved:
-        line = stating("promise.figures", said, requirement=promise.requirement, figures=achieved)
+        line = stating(
+            "promise.figures", guarantee, requirement=promise.requirement, figures=achieved
+        )
     else:
-        line = stating("promise", said, requirement=promise.requirement)
+        line = stating("promise", guarantee, requirement=promise.requirement)
     if promise.holds:
         return line
     return stating("promise.broken" if achieved else "promise.not-proved", line)

@@ -96,14 +96,14 @@ def export(
     format = format or _format_of(path)
     if path.exists() and not force:
         raise ReleaseError(f"{path} already exists. Use --force to replace it, or another path.")
-    name, found = audited_table(path_of(release, "The release"), table)
+    name, chosen = audited_table(path_of(release, "The release"), table)
     known = FileLabels() if labels is None else read_labels(path_of(labels, "The file of labels"))
     with hidden_folder(path) as folder:
         partial = folder / "table"
-        renamed = _write(partial, format, name, found, known, path.suffix)
-        _require_same(partial, format, found, path)
+        renamed = _write(partial, format, name, chosen, known, path.suffix)
+        _require_same(partial, format, chosen, path)
         partial.replace(path)
-    return Export(path, name, found.rows, renamed)
+    return Export(path, name, chosen.rows, renamed)
 
 
 def audited_table(folder: Path, table: str | None) -> tuple[str, CodedTable]:
@@ -141,14 +141,14 @@ def _format_of(path: Path) -> ExportFormat:
     endings = [ending.lower() for ending in path.suffixes]
     if endings and endings[-1] in COMPRESSED:
         endings = endings[:-1] if endings[-2:-1] == [".csv"] else []
-    found = FORMAT_OF_ENDING.get(endings[-1]) if endings else None
-    if found is None or ENDINGS.get(found) != endings[-1]:
+    format = FORMAT_OF_ENDING.get(endings[-1]) if endings else None
+    if format is None or ENDINGS.get(format) != endings[-1]:
         listed = ", ".join(ENDINGS.values())
         raise InputError(
             f"{path}: tables are exported as {listed}, .csv.gz or .csv.zst. Choose one of these "
             f"endings, or one of --format {', '.join(get_args(ExportFormat))}."
         )
-    return cast(ExportFormat, found)
+    return cast(ExportFormat, format)
 
 
 def _write(
@@ -238,8 +238,8 @@ def published_labels(column: Column, labels: FileLabels) -> dict[str, str]:
         return {}
     known = labels.values.get(column.name, {})
     cells = published_text(column).filter(pl.Series(column.counts > 0)).drop_nulls()
-    kept = {cell: known[cell] for cell in cells if cell in known}
-    return {} if column.role is Role.QUASI_IDENTIFIER and len(kept) < len(cells) else kept
+    labelled = {cell: known[cell] for cell in cells if cell in known}
+    return {} if column.role is Role.QUASI_IDENTIFIER and len(labelled) < len(cells) else labelled
 
 
 def column_label(column: Column, labels: FileLabels) -> str | None:
@@ -254,7 +254,7 @@ def labelled_columns(
     columns = []
     for column in table:
         values = _typed(column, as_doubles)
-        kept = published_labels(column, labels) if values.dtype.is_integer() else {}
+        value_labels = published_labels(column, labels) if values.dtype.is_integer() else {}
         ranges = labels.missing.get(column.name, ()) if column.role is not Role.STRUCTURE else ()
         missing = [
             value
@@ -266,7 +266,7 @@ def labelled_columns(
                 column.name,
                 values.gather(pl.Series(column.codes)),
                 column_label(column, labels),
-                {int(value): label for value, label in kept.items()},
+                {int(value): label for value, label in value_labels.items()},
                 missing,
             )
         )

@@ -256,8 +256,8 @@ class PersonEntry(_Part):
         """The entry of a release about persons; None where the job names none."""
         persons = task.basis.one_row_each
         if task.basis.persons is not None:
-            kept = task.basis.keeping
-            return cls(rows="keep", scope=kept.scope, link=kept.link, at_most=kept.at_most)
+            keeping = task.basis.keeping
+            return cls(rows="keep", scope=keeping.scope, link=keeping.link, at_most=keeping.at_most)
         if persons is None:
             return None
         rows: Literal["one", "collapse"] = "one" if persons.rules is None else "collapse"
@@ -363,12 +363,12 @@ class Manifest(_Part):
     def disclosable(self) -> dict[str, set[str | None]]:
         """The values that the guarantees on each sensitive attribute let be disclosed, if any."""
         roles = {name: role for one in self.tables.values() for name, role in one.columns.items()}
-        found: dict[str, set[str | None]] = {}
+        values: dict[str, set[str | None]] = {}
         for promise in self.promises:
             requirement = promise.to_requirement()
             for name in covered(requirement, roles) if requirement.coverage.spared else ():
-                found.setdefault(name, set()).update(requirement.coverage.spared)
-        return found
+                values.setdefault(name, set()).update(requirement.coverage.spared)
+        return values
 
     @property
     def keeps_rows(self) -> bool:
@@ -409,9 +409,9 @@ class Manifest(_Part):
             place = ".".join(str(part) for part in first["loc"])
             raise ReleaseError(f"{path}: damaged at '{place}': {first['msg']}.") from None
         except (ValueError, RecursionError) as error:
-            said = str(error) if isinstance(error, _ManifestJsonError) else "not valid JSON"
+            problem = str(error) if isinstance(error, _ManifestJsonError) else "not valid JSON"
             raise ReleaseError(
-                f"{path}: {said}. Get the folder again from its publisher."
+                f"{path}: {problem}. Get the folder again from its publisher."
             ) from None
 
     def to_json(self) -> str:
@@ -426,10 +426,10 @@ class Manifest(_Part):
 
 def _require_format(read: object, path: Path) -> None:
     """Raise where a manifest says that it has a newer format."""
-    found = read.get("format") if isinstance(read, dict) else None
-    if isinstance(found, int) and found > FORMAT:
+    format = read.get("format") if isinstance(read, dict) else None
+    if isinstance(format, int) and format > FORMAT:
         raise ReleaseError(
-            f"{path}: has format {found}, of a newer version of discreet. This is {__version__}, "
+            f"{path}: has format {format}, of a newer version of discreet. This is {__version__}, "
             f"which reads format {FORMAT}. Update discreet."
         )
 
@@ -439,12 +439,12 @@ class _ManifestJsonError(ValueError):
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    read = dict(pairs)
+    if len(read) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise _ManifestJsonError(f"duplicate key '{twice}'")
-    return found
+    return read
 
 
 def _no_constant(name: str) -> Any:

@@ -32,10 +32,10 @@ def read_utility(
 
     ``source_rows`` has the original's row behind each row, by which households are known.
     """
-    found = kind_of(manifest.kind).reading(tables, task, manifest)
+    reading = kind_of(manifest.kind).reading(tables, task, manifest)
     risk = _population_risk(tables, task, manifest, source_rows or {})
-    found = replace(found, population=risk)
-    return found if task.basis.persons is None else replace(found, persons=task.basis.persons)
+    reading = replace(reading, population=risk)
+    return reading if task.basis.persons is None else replace(reading, persons=task.basis.persons)
 
 
 def _population_risk(

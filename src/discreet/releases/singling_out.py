@@ -156,8 +156,8 @@ class People:
         number = table[PERSON].codes if linked else known
         if number is None:
             return cls(Unit.ROW)
-        found, of_row = np.unique(number, return_inverse=True)
-        return cls(Unit.PERSON, of_row.astype(np.int64), len(found), linked)
+        numbers, of_row = np.unique(number, return_inverse=True)
+        return cls(Unit.PERSON, of_row.astype(np.int64), len(numbers), linked)
 
     def total(self, table: CodedTable) -> int:
         """Return the number of persons."""
@@ -174,9 +174,9 @@ class People:
             lists = group_lists(start, keys.class_of_row[order], keys.count)
             sole: Bools = lists.size[lists.class_of_row] == 1
             return sole
-        found = np.zeros(self.count, bool)
-        found[self.of_row[self.sole(keys, self.of_row)]] = True
-        return found
+        is_unique = np.zeros(self.count, bool)
+        is_unique[self.of_row[self.sole(keys, self.of_row)]] = True
+        return is_unique
 
     @staticmethod
     def sole(keys: Classes, number: Ints) -> Bools:
@@ -249,22 +249,22 @@ def _all_pairs(
     table: CodedTable, people: People, keys: Mapping[str, Classes], drawn: Ints | None
 ) -> dict[Pair, int]:
     """Count who is unique by each pair of columns: all persons, or the drawn ones."""
-    found = {}
+    counts = {}
     for first, names in _beside(list(keys)):
-        own = keys[first]
+        key = keys[first]
         if people.of_row is None and drawn is None:  # rows that are unique already stay unique
-            rest = np.flatnonzero(own.size[own.class_of_row] > 1)
-            part, own_rest = own.class_of_row[rest], table.entries - len(rest)
+            rest = np.flatnonzero(key.size[key.class_of_row] > 1)
+            part, own_rest = key.class_of_row[rest], table.entries - len(rest)
             weights = None if table.weights is None else table.weights[rest]
             for name in names:
-                codes, sizes = [part, table[name].codes[rest]], [own.count, table[name].cardinality]
+                codes, sizes = [part, table[name].codes[rest]], [key.count, table[name].cardinality]
                 pair = group_codes(codes, sizes, len(rest), weights)
-                found[first, name] = own_rest + int((pair.size == 1).sum())
+                counts[first, name] = own_rest + int((pair.size == 1).sum())
             continue
         for name in names:
-            unique = people.unique(_refined(own, [table[name]], table))
-            found[first, name] = int((unique if drawn is None else unique[drawn]).sum())
-    return found
+            unique = people.unique(_refined(key, [table[name]], table))
+            counts[first, name] = int((unique if drawn is None else unique[drawn]).sum())
+    return counts
 
 
 def _beside(names: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
@@ -304,8 +304,8 @@ def _drawn(
     rows = np.flatnonzero(taken[of_row])
     numbers = np.cumsum(taken) - 1
     part = table.take(rows)
-    own = replace(people, of_row=numbers[of_row[rows]], count=int(taken.sum()))
-    return part, numbers[chosen], people if people.of_row is None else own
+    drawn_people = replace(people, of_row=numbers[of_row[rows]], count=int(taken.sum()))
+    return part, numbers[chosen], people if people.of_row is None else drawn_people
 
 
 def summarize(
@@ -318,10 +318,10 @@ def summarize(
 ) -> SinglingOut:
     """Return the figures of a table from its counts."""
     ranked = sorted(counts.single, key=lambda name: -counts.single[name])
-    one = ranked[:1]
+    worst = ranked[:1]
     pairs = recounted if counts.drawn else counts.pairs
-    two = max(pairs, key=lambda pair: pairs[pair], default=tuple(one))
-    with_one = counts.single[one[0]] if one else counts.none
+    two = max(pairs, key=lambda pair: pairs[pair], default=tuple(worst))
+    with_one = counts.single[worst[0]] if worst else counts.none
     with_two = pairs[two] if len(two) == 2 else with_one
     at_most, drawn = None, counts.drawn if with_one < counts.every else 0
     if drawn:  # the interval holds for the worst of all pairs, so for each at a higher rate
@@ -333,7 +333,7 @@ def summarize(
     }  # fmt: skip
     columns: dict[Known, list[str]] = {}
     if with_one > counts.none:
-        columns["1"] = one
+        columns["1"] = worst
     if len(two) == 2 and with_two > with_one:
         columns["2"] = list(two)
     kind = kind_of(manifest.kind)
@@ -401,15 +401,15 @@ def _without_estimate(found: SinglingOut) -> SinglingOut:
 def singling_sentences(found: SinglingOut) -> list[str]:
     """Return how unique published columns make persons; the first sentence says the most."""
     units, count = units_of(found), found.counted
-    none, one, every = (_share(found.unique[m], count) for m in ("0", "1", "all"))
+    none, worst, every = (_share(found.unique[m], count) for m in ("0", "1", "all"))
     usual: list[str] = [Statement("singling.exact")] if found.exact_cells else []
     if not found.unchanged:
         return [Statement("singling.none", share=none, units=units), *usual]
     pair, two = _pair(found), _share_of_two(found)
     sentences: list[str] = [
-        _worst_column(found, units, one),
+        _worst_column(found, units, worst),
         Statement(
-            "singling.shares", units=units, none=none, one=one, pair=pair, two=two, all=every
+            "singling.shares", units=units, none=none, one=worst, pair=pair, two=two, all=every
         ),
     ]
     if found.drawn is not None:

@@ -96,8 +96,8 @@ def positive_disclosure(belief: Floats, rows: NDArray[np.int64], delta: float) -
 
     ``rows`` is the original table's count of each kind and value.
     """
-    found: NDArray[np.bool_] = (belief > 1 - delta) & (rows > 0)
-    return found
+    disclosed: NDArray[np.bool_] = (belief > 1 - delta) & (rows > 0)
+    return disclosed
 
 
 def negative_disclosure(
@@ -105,8 +105,8 @@ def negative_disclosure(
 ) -> NDArray[np.bool_]:
     """Definition 3.2: β < ε, and someone of that kind does not have the value."""
     others = rows.sum(axis=1, keepdims=True) - rows
-    found: NDArray[np.bool_] = (belief < epsilon) & (others > 0)
-    return found
+    disclosed: NDArray[np.bool_] = (belief < epsilon) & (others > 0)
+    return disclosed
 
 
 def privacy_breach(prior: Floats, belief: Floats, rho1: float, rho2: float) -> NDArray[np.bool_]:

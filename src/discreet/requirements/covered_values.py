@@ -152,13 +152,13 @@ def of_sensitive_values(
         if not mark.all()
     }
     names = [column.name for column in table.sensitive]
-    found: list[Requirement] = []
+    covering: list[Requirement] = []
     for requirement in requirements:
         split = requirement.sparing(spared, names)
         judged = not of_persons or all(person_basis(part) is not None for part in split)
         judged |= not requirement.coverage.stricter_on_all_values
-        found += split if judged else [requirement]
-    return found
+        covering += split if judged else [requirement]
+    return covering
 
 
 def with_values(
@@ -177,8 +177,8 @@ def with_values(
         return [requirement]
     names_of: dict[tuple[str | None, ...] | None, list[str]] = {}
     for name in covered:
-        own = tuple(dict.fromkeys([*given, *spared[name]])) if name in spared else None
-        names_of.setdefault(own, []).append(name)
+        values_of_name = tuple(dict.fromkeys([*given, *spared[name]])) if name in spared else None
+        names_of.setdefault(values_of_name, []).append(name)
     return [
         requirement.model_copy(
             update={
@@ -239,9 +239,9 @@ class LevelledRequirement(SparingRequirement):
         return with_bits.model_copy(update={"level": numbers.pop()})
 
     def problems(self, domains: Domains) -> list[str]:
-        found = super().problems(domains)
-        if self.level is None or found:
-            return found
+        problems = super().problems(domains)
+        if self.level is None or problems:
+            return problems
         covered = self.named or tuple(n for n, d in domains.items() if d.role is self.role)
         return [
             f"{self.name}: level {self.level!r} is not a level of the hierarchy of '{name}'. "

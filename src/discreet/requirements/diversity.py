@@ -501,9 +501,9 @@ class NpdRecursiveClDiversity(Diversity):
             return np.zeros(values.classes, np.int64)
         rarest = np.full(values.classes, np.iinfo(np.int64).max)
         for code in codes:
-            found = values.value == code
+            has_value = values.value == code
             occurs = np.zeros(values.classes, np.int64)
-            occurs[values.class_of_entry[found]] = values.count[found]
+            occurs[values.class_of_entry[has_value]] = values.count[has_value]
             np.minimum(rarest, occurs, out=rarest)
         return rarest
 
@@ -515,10 +515,10 @@ class NpdRecursiveClDiversity(Diversity):
         ]
 
     def naming(self, values: PublishedValues) -> Requirement:
-        kept = {"disclosable": self.occurring(self.disclosable, values)}
+        occurring = {"disclosable": self.occurring(self.disclosable, values)}
         if self.c2 == 0:  # else a value of W that no row has breaks the promise, and must stay
-            kept["not_ruled_out"] = self.occurring(self.not_ruled_out, values)
-        return self.model_copy(update=kept)
+            occurring["not_ruled_out"] = self.occurring(self.not_ruled_out, values)
+        return self.model_copy(update=occurring)
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         positive = self.positive.sentence(unit)

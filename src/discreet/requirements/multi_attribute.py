@@ -155,9 +155,9 @@ class MultiAttributeLDiversity(AttributeRequirement):
     def _with(self, inner: Requirement) -> MultiAttributeLDiversity:
         """The same of the attributes that another inner model names."""
         assert isinstance(inner, Diversity)
-        own = inner.model_copy(update={"attribute": None})
-        given = {"attribute": inner.attribute, "l": None, "inner": own}
-        return self.model_copy(update=given)
+        unnamed = inner.model_copy(update={"attribute": None})
+        update = {"attribute": inner.attribute, "l": None, "inner": unnamed}
+        return self.model_copy(update=update)
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         inner = self.model.model_copy(update={"attribute": self.attribute})

@@ -111,8 +111,8 @@ def association_loss(information: Information, plan: Plan) -> float:
     """Γα: the share of all mutual information that lies between different tables."""
     if information.total_mutual <= NEGLIGIBLE:
         return 0.0
-    kept = sum(_within(information.mutual, block) for block in plan)
-    return min(1.0, max(0.0, 1.0 - kept / information.total_mutual))
+    within = sum(_within(information.mutual, block) for block in plan)
+    return min(1.0, max(0.0, 1.0 - within / information.total_mutual))
 
 
 def information_exposure(information: Information, plan: Plan) -> float:

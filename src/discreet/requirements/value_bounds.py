@@ -275,9 +275,9 @@ class DeltaDisclosure(SparingRequirement):
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         change = np.abs(np.log(_lift(values, size)))
         covered = self.is_sensitive(domain)
-        found = covered[values.value]
-        figures: Floats = by_class(np.maximum, np.where(found, change, 0.0), values)
-        lacks = by_class(np.add, found.astype(np.int64), values) < np.count_nonzero(
+        is_covered = covered[values.value]
+        figures: Floats = by_class(np.maximum, np.where(is_covered, change, 0.0), values)
+        lacks = by_class(np.add, is_covered.astype(np.int64), values) < np.count_nonzero(
             values.total[covered]
         )
         figures[lacks] = np.inf

@@ -151,10 +151,10 @@ class ClassCounts:
             by_name = {attribute: single}
             # who knows the other attributes of a single row is left with its own value
             alone = {attribute: np.ones(len(value))}
-            kept: KeptCounts | None = None
+            remaining: KeptCounts | None = None
             if self.kept is not None:
-                kept = defaultdict(partial(dict[str, Floats], alone))
-            yield ClassCounts(ones, by_name, {attribute: refined}, kept, by_name)
+                remaining = defaultdict(partial(dict[str, Floats], alone))
+            yield ClassCounts(ones, by_name, {attribute: refined}, remaining, by_name)
 
     def keep(self, mask: NDArray[np.bool_]) -> ClassCounts:
         """The counts of some classes alone, as if the others had been suppressed."""

@@ -179,29 +179,29 @@ def audit_folder(
         if method is not None:
             hidden += unlike_method(manifest, original, method)
     tables = read_tables(folder, manifest)
-    found = audit_tables(tables, manifest, original, source_rows, knowledge)
+    audit = audit_tables(tables, manifest, original, source_rows, knowledge)
     if original is not None and method is not None:
-        hidden += unfounded_promises(found.promises, tables, original, method)
-    if original is not None and method is not None and found.tally is not None:
+        hidden += unfounded_promises(audit.promises, tables, original, method)
+    if original is not None and method is not None and audit.tally is not None:
         persons = persons_of_tables(tables, manifest, original, source_rows)
         if persons is not None:
             hidden += suppressed_persons(persons, manifest, original, method)
     problems, unknown = form_problems_of_files(folder, manifest, tables, signed=bool(signed))
-    problems += [*hidden, *_misstated(manifest, found.promises)]
+    problems += [*hidden, *_misstated(manifest, audit.promises)]
     if read_whole(folder / FILE_NAME) != manifest.to_json().encode():
         problems.append(f"'{FILE_NAME}' is not in the form in which discreet writes it")
-    if found.tally is not None:
-        problems += misstated_figures(manifest, found.tally, found.picture)
-    if found.singling_out is not None:
-        problems += misstated_singling_out(tables, manifest, found.singling_out)
-    if found.ok and not problems and list(found.readers) != manifest.readers:
+    if audit.tally is not None:
+        problems += misstated_figures(manifest, audit.tally, audit.picture)
+    if audit.singling_out is not None:
+        problems += misstated_singling_out(tables, manifest, audit.singling_out)
+    if audit.ok and not problems and list(audit.readers) != manifest.readers:
         rows = kind_of(manifest.kind).finding_rows
         if manifest.readers or manifest.published_rows <= rows:  # else its report says why not
             problems.append("the manifest's 'readers' do not match its files")
     return replace(
-        found,
-        problems=(*found.problems, *problems),
-        remarks=(*found.remarks, *unknown, *remarks),
+        audit,
+        problems=(*audit.problems, *problems),
+        remarks=(*audit.remarks, *unknown, *remarks),
         signed=signed,
     )
 
@@ -227,13 +227,13 @@ def audit_tables(
     if misshapen:
         return Audit(tuple(_unproved(manifest)), tuple(misshapen), original is not None)
     shard = interruptible(lambda: judge_shard(tables, manifest, original, knowledge or {}))
-    found = join_shards([shard], manifest)
-    problems = [*name_problems(manifest), *miscounted(tables, manifest), *found.problems]
+    joined = join_shards([shard], manifest)
+    problems = [*name_problems(manifest), *miscounted(tables, manifest), *joined.problems]
     worlds = kind.worlds(tables, manifest, source_rows)
     if not problems:
         problems += worlds.problems()
     problems += number_problems(kind, tables) + kind.order_problems(tables)
-    promises = found.promises
+    promises = joined.promises
     persons: Mapping[str, TablePersons] | None = None
     if manifest.keeps_rows:
         persons = persons_of_tables(tables, manifest, original, source_rows)
@@ -254,8 +254,8 @@ def audit_tables(
         manifest.unit if original is not None or manifest.keeps_rows else Unit.ROW,
         () if problems else tuple(worlds.readers()),
         remarks=() if problems else (*worlds.remarks(), *untested, *unchecked),
-        picture=found.picture,
-        tally=found.tally,
+        picture=joined.picture,
+        tally=joined.tally,
         singling_out=singling_out(tables, manifest),
         persons_singled_out=None
         if persons is None or manifest.keeping.numbered

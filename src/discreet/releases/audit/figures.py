@@ -62,8 +62,8 @@ def tally(
                 masked[column.name] = int(column.counts[cells].sum())
     closeness = 0.0
     if "closeness" in type(manifest.method).model_fields:
-        found = verdict_on(kind, TCloseness(t=1), views)
-        closeness = 0.0 if found is None else float(found.achieved.get("t", 0.0))
+        verdict = verdict_on(kind, TCloseness(t=1), views)
+        closeness = 0.0 if verdict is None else float(verdict.achieved.get("t", 0.0))
     return ReleaseTally(
         {name: len(size) for name, size in sizes.items()},
         {name: int((size**2).sum()) for name, size in sizes.items()},
@@ -88,9 +88,9 @@ def tally(
 
 def _rare_cells(tables: Mapping[str, CodedTable], manifest: Manifest) -> dict[str, dict[str, int]]:
     """Count the cells that stand for rare values, by attribute and cell."""
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     if manifest.rare is None:
-        return found
+        return counts
     for table in tables.values():
         counted = table.columns.get(COUNT)
         by_row = None
@@ -104,12 +104,12 @@ def _rare_cells(tables: Mapping[str, CodedTable], manifest: Manifest) -> dict[st
             if cells is None:
                 cells = np.bincount(column.codes, by_row, column.cardinality).astype(np.int64)
             wanted = {SUPPRESSED, *entry.lifted}
-            found[column.name] = {
+            counts[column.name] = {
                 text: count
                 for text, count in zip(column.text.to_list(), cells.tolist(), strict=True)
                 if text in wanted and count
             }
-    return found
+    return counts
 
 
 def settle(manifest: Manifest, found: ReleaseTally, picture: Picture) -> None:

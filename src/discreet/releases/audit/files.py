@@ -44,8 +44,8 @@ def source_of_table(folder: Path, entry: TableEntry) -> Source:
 
 def file_problems(folder: Path, manifest: Manifest) -> list[str]:
     """Return files that should not be in the folder, and files that are not as published."""
-    own = (FILE_NAME, REPORT, SIGNATURE)
-    expected = {*own, *(entry.file for entry in manifest.tables.values())}
+    beside = (FILE_NAME, REPORT, SIGNATURE)
+    expected = {*beside, *(entry.file for entry in manifest.tables.values())}
     problems = [
         f"'{path.name}' is in the folder and not in the manifest"
         for path in sorted(folder.iterdir())
@@ -53,7 +53,7 @@ def file_problems(folder: Path, manifest: Manifest) -> list[str]:
     ]
     problems += [
         f"'{name}' is not a regular file of the folder"
-        for name in own
+        for name in beside
         if _exists(folder / name) and not _is_regular(folder / name)
     ]
     for name, entry in manifest.tables.items():
@@ -87,8 +87,10 @@ def form_problems_of_files(
                 int(c.text.str.len_bytes().fill_null(0).to_numpy().astype(float) @ c.counts)
                 for c in table
             )
-            found = [is_canonical_parquet(file, dense) for file in _files(path)]
-            canonical = False if False in found else None if None in found else True
+            canonical_files = [is_canonical_parquet(file, dense) for file in _files(path)]
+            canonical = (
+                False if False in canonical_files else None if None in canonical_files else True
+            )
         if canonical is None and not signed and any(map(is_of_other_library, _files(path))):
             problems.append(
                 f"'{entry.file}' was written by another version of the Parquet library, so its "

@@ -82,13 +82,13 @@ def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
     if not len(ours.rows):
         return 0
     exact = np.array([sole is not None for sole in sharp])
-    found = _joined(ours, theirs, coverages, exact, of_original)
-    if found is None:
+    pairs = _joined(ours, theirs, coverages, exact, of_original)
+    if pairs is None:
         quasi = np.array([column.role is Role.QUASI_IDENTIFIER for column in columns])
-        found = _fitting(ours, theirs, coverages, exact, quasi, of_original)
-    if found is None:
+        pairs = _fitting(ours, theirs, coverages, exact, quasi, of_original)
+    if pairs is None:
         return None
-    first, box = found
+    first, box = pairs
     return _unserved(ours.rows, theirs.rows, first, box)
 
 
@@ -148,9 +148,9 @@ def unexplained_rows(
 
 
 def _distinct(codes: list[Codes], cardinalities: list[int], rows: int) -> Side:
-    found = group_codes(codes, cardinalities, rows)
-    chosen = [column[found.first_row] for column in codes]
-    return Side(np.ascontiguousarray(np.array(chosen, np.int32).T), found.size)
+    combinations = group_codes(codes, cardinalities, rows)
+    chosen = [column[combinations.first_row] for column in codes]
+    return Side(np.ascontiguousarray(np.array(chosen, np.int32).T), combinations.size)
 
 
 def _excess(ours: Side, theirs: Side, cardinalities: list[int]) -> int:
@@ -210,10 +210,10 @@ def _fitting(
     seen = [_itself(cardinalities[c]) if exact[c] else coverages[c] for c in fitted]
     group, group_of_box = _numbered(ours.codes[:, fitted], [one.cells for one in seen])
     kind, kind_of_point = _numbered(theirs.codes[:, fitted], [one.cardinality for one in seen])
-    found = fitting_groups(seen, list(kind.T.copy()), list(group.T.copy()))
-    if found is None:
+    fitting = fitting_groups(seen, list(kind.T.copy()), list(group.T.copy()))
+    if fitting is None:
         return None
-    start, group_of_edge = found
+    start, group_of_edge = fitting
     rest = np.flatnonzero(exact & ~quasi)
     both = np.concatenate((ours.codes, theirs.codes))[:, rest]
     equal = group_codes(
@@ -243,8 +243,8 @@ def _itself(cells: int) -> Coverage:
 def _numbered(codes: Codes, cardinalities: list[int]) -> tuple[Codes, Codes]:
     """Return the distinct rows of codes, and the number of each row's among these."""
     columns = [np.ascontiguousarray(column) for column in codes.T]
-    found = group_codes(columns, cardinalities, len(codes))
-    return codes[found.first_row], found.class_of_row
+    distinct = group_codes(columns, cardinalities, len(codes))
+    return codes[distinct.first_row], distinct.class_of_row
 
 
 def coverage_of(published: Column, task: Task, levels: Mapping[str, int]) -> Coverage:
@@ -331,8 +331,8 @@ def _with_added_terms(published: Column, source: Column, source_row: Ints32) -> 
     domain = len(held.names) + 1  # a term that the source lacks has the code −1
     of_value = np.repeat(np.arange(source.cardinality), np.diff(held.start))
     wanted = value[pair].astype(np.int64) * domain + of_source[entry]
-    found = places_of(of_value * domain + held.term, wanted)
-    wrong[pair[(found < 0) | (of_source[entry] < 0)]] = True
+    place = places_of(of_value * domain + held.term, wanted)
+    wrong[pair[(place < 0) | (of_source[entry] < 0)]] = True
     return np.asarray(wrong[both.class_of_row])
 
 

@@ -67,10 +67,10 @@ def packed_rows(source_rows: NDArray[np.int32]) -> str:
 def unpacked_rows(text: str, rows: int) -> NDArray[np.int32] | None:
     """Read the source rows back; None where the text is damaged."""
     try:
-        found = np.frombuffer(zlib.decompress(base64.b64decode(text)), "<i4").astype(np.int32)
+        unpacked = np.frombuffer(zlib.decompress(base64.b64decode(text)), "<i4").astype(np.int32)
     except (ValueError, TypeError, zlib.error):
         return None
-    return found if len(found) == rows else None
+    return unpacked if len(unpacked) == rows else None
 
 
 def source_rows_beside(folder: Path) -> dict[str, NDArray[np.int32]] | None:
@@ -81,12 +81,12 @@ def source_rows_beside(folder: Path) -> dict[str, NDArray[np.int32]] | None:
     except (OSError, ValueError, TypeError, KeyError):
         return None
     entries = Manifest.load(folder).tables
-    found = {
+    unpacked = {
         name: unpacked_rows(text, entries[name].rows)
         for name, text in packed.items()
         if name in entries
     }
-    known = {name: rows for name, rows in found.items() if rows is not None}
+    known = {name: rows for name, rows in unpacked.items() if rows is not None}
     return known if known.keys() == entries.keys() else None
 
 
@@ -125,7 +125,7 @@ def persons_of_tables(
         return {name: _numbered(tables[name], domains) for name in names}
     if original is None or original.basis.persons is None or source_rows is None:
         return None
-    found = {}
+    persons = {}
     for name in names:
         rows = _rows_of_source(tables[name], original.basis.persons, source_rows[name])
         if rows is None:
@@ -136,15 +136,15 @@ def persons_of_tables(
             table.classes.class_of_row.astype(np.int64),
         )
         values: Sequence[Column] = table.sensitive
-        own: Domains = domains
+        table_domains: Domains = domains
         if kind.numbers_groups:  # the values are in another table, without a link to rows
             classes = table[GROUP].codes.astype(np.int64)
             values = [column.take(rows) for column in original.table.sensitive]
-            own = original.domains
+            table_domains = original.domains
         if not kind.makes_alike:
             classes = _by_number_of_rows(classes, number)
-        found[name] = TablePersons(number, classes, values, own)
-    return found
+        persons[name] = TablePersons(number, classes, values, table_domains)
+    return persons
 
 
 def _numbered(table: CodedTable, domains: Domains) -> TablePersons:
@@ -168,8 +168,10 @@ def promise_on_persons(requirement: Requirement, persons: Mapping[str, TablePers
         names = {column.name for column in own.sensitive}
         part = requirement if len(persons) == 1 else requirement.within(names)
         if part is not None:
-            found = judge_persons(part, own.of_class, own.number, own.sensitive, own.domains)
-            verdicts.append(found)
+            verdict_of_table = judge_persons(
+                part, own.of_class, own.number, own.sensitive, own.domains
+            )
+            verdicts.append(verdict_of_table)
     smaller_is_better = requirement.algebra.smaller_is_better
     verdict = Verdict.worst(verdicts, smaller_is_better=smaller_is_better)
     return Promise.of(requirement, verdict)
@@ -236,10 +238,10 @@ def changed_persons(
         if len(seen) > len(rows_of) or (seen > rows_of[: len(seen)]).any():
             problems.append(f"'{name}' numbers more persons, or more rows of one, than there are")
         elif source_rows is not None and len(source_rows[name]) == tables[name].rows:
-            own = original.basis.persons.number[
+            person = original.basis.persons.number[
                 np.clip(source_rows[name], 0, original.table.rows - 1)
             ]
-            pairs = np.unique(np.stack([number.codes.astype(np.int64), own]), axis=1)
+            pairs = np.unique(np.stack([number.codes.astype(np.int64), person]), axis=1)
             sides = [len(np.unique(side)) for side in pairs]
             if pairs.shape[1] != sides[0] or pairs.shape[1] != sides[1]:
                 problems.append(f"the numbers of '{name}' are not one for each person")
@@ -251,8 +253,8 @@ def _in_source_order(number: Ints, pairs: NDArray[np.int64], name: str) -> list[
     """Return whether persons are numbered in the order of the original, more than by chance."""
     place = np.unique(pairs[1], return_inverse=True)[1]
     agreeing = int((number[pairs[0]] - 1 == place).sum())
-    said = f"the numbers of persons in '{name}' are related to the order of the original"
-    return [said] if beyond_chance(agreeing, np.ones(len(place), np.int64)) else []
+    problem = f"the numbers of persons in '{name}' are related to the order of the original"
+    return [problem] if beyond_chance(agreeing, np.ones(len(place), np.int64)) else []
 
 
 def suppressed_persons(
@@ -312,12 +314,12 @@ def tally_persons(
         rows = pairs.with_columns(pl.Series(VALUE, column.codes.astype(np.int64)))
         touched = rows.group_by(CLASS, OF, VALUE).len(TIMES).cast(pl.Int64)
         if basis is PersonBasis.MASS:
-            found = _mass(touched.join(whole, on=[CLASS, OF]), scale)
+            counted = _mass(touched.join(whole, on=[CLASS, OF]), scale)
         elif basis is PersonBasis.TOUCHED:
-            found = touched.group_by(CLASS, VALUE).len("count")
+            counted = touched.group_by(CLASS, VALUE).len("count")
         else:
-            found = _matched(touched)
-        values[column.name] = _counts(found, len(size), column.cardinality)
+            counted = _matched(touched)
+        values[column.name] = _counts(counted, len(size), column.cardinality)
     if basis is PersonBasis.MASS and int(size.sum()) > pairs[OF].n_unique():
         # some persons are in several classes; in the table that classes are compared with, each
         # weighs 1
@@ -340,12 +342,12 @@ def _known(
     having = rows.unique()
     known = having.select(CLASS, *others).unique().sort(CLASS, *others).with_row_index("refined")
     who = having.join(known, on=[CLASS, *others]).select("refined", CLASS, OF)
-    own = rows.select(CLASS, OF, pl.Series(VALUE, target.codes))
-    every = who.join(own, on=[CLASS, OF])
+    values = rows.select(CLASS, OF, pl.Series(VALUE, target.codes))
+    every = who.join(values, on=[CLASS, OF])
     column = replace(target, codes=every[VALUE].to_numpy())
-    found = tally_persons(every["refined"].to_numpy(), every[OF].to_numpy(), [column], basis)
+    tallied = tally_persons(every["refined"].to_numpy(), every[OF].to_numpy(), [column], basis)
     of_refined = known[CLASS].to_numpy().astype(np.int32)
-    return RefinedCounts(found.values[target.name], found.size, of_refined)
+    return RefinedCounts(tallied.values[target.name], tallied.size, of_refined)
 
 
 def _scale(rows: pl.Series) -> int:
@@ -375,7 +377,7 @@ def _matched(touched: pl.DataFrame) -> pl.DataFrame:
     """
     box, owner = (_pair_numbers(touched[CLASS], touched[side]) for side in (VALUE, OF))
     edges = touched.select(CLASS, VALUE, pl.Series("box", box), pl.Series("owner", owner))
-    given = _greedy(box, owner)
+    matched = _greedy(box, owner)
     nodes = edges.select(CLASS, VALUE, "box").unique().sort("box")
     of_class = nodes[CLASS].to_numpy()
     classes = int(of_class.max()) + 1 if len(of_class) else 0
@@ -383,17 +385,17 @@ def _matched(touched: pl.DataFrame) -> pl.DataFrame:
     most = np.minimum(
         np.bincount(of_class, minlength=classes), np.bincount(owners, minlength=classes)
     )
-    open_ = np.bincount(of_class, given, classes) < (most.min() if classes else 0)
+    open_ = np.bincount(of_class, matched, classes) < (most.min() if classes else 0)
     unsure = pl.Series(open_)[edges[CLASS]] if classes else pl.Series([], dtype=pl.Boolean)
     sets = edges.filter(unsure).group_by(CLASS, "box").agg(pl.col("owner").sort())
     by_class: dict[int, dict[int, list[int]]] = {}
     for number, value, holders in sets.iter_rows():
         by_class.setdefault(number, {})[value] = holders
     for owners_of in by_class.values():
-        given[list(owners_of)] = False
-        given[supplied_values(owners_of)] = True
-    found = nodes.filter(pl.Series(given)).select(CLASS, VALUE)
-    return found.with_columns(pl.lit(1, pl.Int64).alias("count"))
+        matched[list(owners_of)] = False
+        matched[supplied_values(owners_of)] = True
+    values = nodes.filter(pl.Series(matched)).select(CLASS, VALUE)
+    return values.with_columns(pl.lit(1, pl.Int64).alias("count"))
 
 
 def _pair_numbers(of_class: pl.Series, member: pl.Series) -> Ints:
@@ -404,18 +406,18 @@ def _pair_numbers(of_class: pl.Series, member: pl.Series) -> Ints:
 
 def _greedy(box: Ints, owner: Ints) -> Bools:
     """Which values find an owner if all choose at once, and those in the way choose again."""
-    given = np.zeros(int(box.max(initial=-1)) + 1, bool)
+    matched = np.zeros(int(box.max(initial=-1)) + 1, bool)
     taken = np.zeros(int(owner.max(initial=-1)) + 1, bool)
     order = np.lexsort((np.bincount(box)[box], owner)) if len(box) else np.zeros(0, np.int64)
     box, owner = box[order], owner[order]  # each owner's rarest value first
     while len(box):
         wish = np.unique(owner, return_index=True)[1]
         chosen = wish[np.unique(box[wish], return_index=True)[1]]
-        given[box[chosen]] = True
+        matched[box[chosen]] = True
         taken[owner[chosen]] = True
-        free = ~given[box] & ~taken[owner]
+        free = ~matched[box] & ~taken[owner]
         box, owner = box[free], owner[free]
-    return given
+    return matched
 
 
 def supplied_values(owners_of: Mapping[int, Sequence[int]]) -> list[int]:
@@ -454,13 +456,13 @@ def _give_owner(
             return
 
 
-def _counts(found: pl.DataFrame, classes: int, cardinality: int) -> ValueCounts:
+def _counts(counted: pl.DataFrame, classes: int, cardinality: int) -> ValueCounts:
     """Sparse counts, class by class."""
-    found = found.sort(CLASS, VALUE)
-    of_class: Ints = found[CLASS].to_numpy()
+    counted = counted.sort(CLASS, VALUE)
+    of_class: Ints = counted[CLASS].to_numpy()
     start = np.searchsorted(of_class, np.arange(classes + 1)).astype(np.int64)
-    value = found[VALUE].to_numpy().astype(np.int32)
-    return ValueCounts(start, value, found["count"].to_numpy().astype(np.int64), cardinality)
+    value = counted[VALUE].to_numpy().astype(np.int32)
+    return ValueCounts(start, value, counted["count"].to_numpy().astype(np.int64), cardinality)
 
 
 def promise_on_terms(
@@ -480,15 +482,15 @@ def promise_on_terms(
     classes = Classes.of_numbers(of_class[first].astype(np.int32))
     counts = count_classes(classes, [], quasi_sensitive=list(columns.values()))
     requirement = of_rows.to_requirement()
-    found = Promise.of(requirement, full_check(requirement, counts, domains))
-    return found.model_copy(
+    promise = Promise.of(requirement, full_check(requirement, counts, domains))
+    return promise.model_copy(
         update={
-            "holds": found.holds and of_rows.holds,
+            "holds": promise.holds and of_rows.holds,
             "achieved": _worse(
-                found.achieved, of_rows.achieved, requirement.algebra.smaller_is_better
+                promise.achieved, of_rows.achieved, requirement.algebra.smaller_is_better
             ),
             "by_attribute": _worse(
-                found.by_attribute, of_rows.by_attribute, requirement.algebra.smaller_is_better
+                promise.by_attribute, of_rows.by_attribute, requirement.algebra.smaller_is_better
             ),
         }
     )
@@ -501,9 +503,9 @@ def _worse(
     pick = max if smaller_is_better else min
     worse: dict[str, float | None] = {}
     for name in dict.fromkeys([*some, *others]):
-        found = [side[name] for side in (some, others) if name in side]
-        known = [figure for figure in found if figure is not None]
-        worse[name] = None if len(known) < len(found) else pick(known)
+        figures = [side[name] for side in (some, others) if name in side]
+        known = [figure for figure in figures if figure is not None]
+        worse[name] = None if len(known) < len(figures) else pick(known)
     return worse
 
 

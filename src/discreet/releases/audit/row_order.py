@@ -104,8 +104,8 @@ def source_order_problems(
             continue
         if are_related(agreeing):
             problems.append(same_order(name, "the original", list(columns)))
-        elif (found := _sorted_order(name, bare, original, levels)) is not None:
-            problems.append(found)
+        elif (sorted_problem := _sorted_order(name, bare, original, levels)) is not None:
+            problems.append(sorted_problem)
         elif (chance := chance_of_same_order(agreeing)) > CHANCE and table.rows > 1:
             remarks.append(
                 f"The order of '{name}' could not be tested: its {table.rows} rows are so few, or "

@@ -179,13 +179,15 @@ def joined_guarantee(
     reason = next((one for one in verdicts if isinstance(one, str)), None)
     if reason is not None:
         return not_derived(requirement, reason)
-    found = [one for one in verdicts if isinstance(one, Verdict)]
+    judged = [one for one in verdicts if isinstance(one, Verdict)]
     smaller_is_better = requirement.algebra.smaller_is_better
     verdict = (
-        found[0] if len(found) == 1 else Verdict.worst(found, smaller_is_better=smaller_is_better)
+        judged[0]
+        if len(judged) == 1
+        else Verdict.worst(judged, smaller_is_better=smaller_is_better)
     )
-    if len(found) > 1:  # it excludes nothing of an attribute if it does so in no shard
-        vacuous = tuple(n for n in verdict.vacuous_for if all(_is_vacuous(n, v) for v in found))
+    if len(judged) > 1:  # it excludes nothing of an attribute if it does so in no shard
+        vacuous = tuple(n for n in verdict.vacuous_for if all(_is_vacuous(n, v) for v in judged))
         verdict = replace(verdict, vacuous_for=vacuous)
     published = {name for entry in manifest.tables.values() for name in entry.columns}
     if not published.issuperset(requirement.coverage.names):

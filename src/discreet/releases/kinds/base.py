@@ -99,9 +99,9 @@ def form_problems(forms: Mapping[str, Form], manifest: Manifest) -> list[str]:
 
 
 def _column_problems(table: str, entry: TableEntry, form: Form) -> Iterator[str]:
-    made = (*form.structure, *form.at_will)
+    structure = (*form.structure, *form.at_will)
     for column, role in entry.columns.items():
-        if role not in form.roles and not (role is Role.STRUCTURE and column in made):
+        if role not in form.roles and not (role is Role.STRUCTURE and column in structure):
             yield f"'{table}' has a column '{column}' ({role}), which does not belong there"
     for column in form.structure:
         if entry.columns.get(column) is not Role.STRUCTURE:

@@ -92,16 +92,19 @@ class BucketizedKind(GroupedKind):
         if outcome.counterfeits is not None:
             return with_counterfeits(task, outcome, outcome.counterfeits)
         placed = outcome.group_of_row >= 0
-        kept = None if placed.all() else np.flatnonzero(placed)
-        group = outcome.group_of_row if kept is None else outcome.group_of_row[kept]
+        placed_rows = None if placed.all() else np.flatnonzero(placed)
+        group = outcome.group_of_row if placed_rows is None else outcome.group_of_row[placed_rows]
         number, groups = random_numbers(group, task.orders)
         group = number[group]
-        people = people_table(PEOPLE, task, group, groups, kept)
+        people = people_table(PEOPLE, task, group, groups, placed_rows)
         if outcome.counted:
-            sensitive = value_counts(task, group, groups, kept)
+            sensitive = value_counts(task, group, groups, placed_rows)
         else:
-            columns = [group_column(group, groups), *exact_columns(task.table.sensitive, kept)]
-            sensitive = PublishedTable(SENSITIVE, columns, len(group), source_rows(kept))
+            columns = [
+                group_column(group, groups),
+                *exact_columns(task.table.sensitive, placed_rows),
+            ]
+            sensitive = PublishedTable(SENSITIVE, columns, len(group), source_rows(placed_rows))
         return {PEOPLE: people, SENSITIVE: sensitive}
 
     def forms(self, tables: int) -> Mapping[str, Form]:
@@ -147,9 +150,9 @@ class BucketizedKind(GroupedKind):
         self, manifest: Manifest, tally: ReleaseTally, evidence: Sequence[Any]
     ) -> list[str]:
         problems = super().joined_problems(manifest, tally, evidence)
-        fakes, said = tally.counterfeits, getattr(manifest.method, COUNTERFEITS, 0)
-        if fakes != said:
-            problems.append(f"the manifest says {said} counterfeits, the tables {fakes}")
+        fakes, stated = tally.counterfeits, getattr(manifest.method, COUNTERFEITS, 0)
+        if fakes != stated:
+            problems.append(f"the manifest says {stated} counterfeits, the tables {fakes}")
         return problems
 
     def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
@@ -296,15 +299,15 @@ def moved_rows(
 
 def _are_counted(group: NDArray[np.int32], value: NDArray[np.int32], sensitive: CodedTable) -> bool:
     """Return whether a table counts just these pairs of a group and a value, one for each row."""
-    found = counted_values(sensitive)
+    counted = counted_values(sensitive)
     (column,) = sensitive.sensitive
-    if group.min(initial=0) < 0 or (found.count < 0).any() or found.count.sum() != len(group):
+    if group.min(initial=0) < 0 or (counted.count < 0).any() or counted.count.sum() != len(group):
         return False
     if value.max(initial=-1) >= column.cardinality:
         return False
     key = keys_of(group, value, (sensitive[GROUP].cardinality, column.cardinality))
     key.sort()
-    return np.array_equal(key, np.repeat(found.key, found.count))
+    return np.array_equal(key, np.repeat(counted.key, counted.count))
 
 
 def _first_of_each(
@@ -326,20 +329,20 @@ def _touch_problems(
     (column,) = sensitive.sensitive
     text = task.table[column.name].text.gather(task.table[column.name].codes[rows])
     group = people[GROUP].text.gather(people[GROUP].codes)
-    found = (
+    derived = (
         pl.DataFrame({GROUP: group, "value": text, "of": persons.number[rows]})
         .unique()
         .group_by(GROUP, "value")
         .len("persons")
     )
-    said = pl.DataFrame(
+    stated = pl.DataFrame(
         {
             GROUP: sensitive[GROUP].text.gather(sensitive[GROUP].codes),
             "value": column.text.gather(column.codes),
             "said": people_counted(sensitive),
         }
     )
-    both = found.join(said, on=[GROUP, "value"], how="full", nulls_equal=True)
+    both = derived.join(stated, on=[GROUP, "value"], how="full", nulls_equal=True)
     wrong = both.filter(pl.col("persons").ne_missing(pl.col("said"))).height
     return [f"{wrong} counts of '{SENSITIVE}' are not those of persons"] if wrong else []
 
@@ -373,14 +376,16 @@ def with_counterfeits(
     task: Task, outcome: Bucketized, fakes: Counterfeits
 ) -> dict[str, PublishedTable]:
     """The tables where some sensitive rows belong to no person."""
-    kept = np.flatnonzero(outcome.group_of_row >= 0)
-    group = outcome.group_of_row[kept]
+    placed_rows = np.flatnonzero(outcome.group_of_row >= 0)
+    group = outcome.group_of_row[placed_rows]
     number, groups = random_numbers(group, task.orders)
-    people = people_table(PEOPLE, task, number[group], groups, kept)
+    people = people_table(PEOPLE, task, number[group], groups, placed_rows)
     of_row = number[np.concatenate([group, fakes.group])]
     columns = [group_column(of_row, groups)]
     for column in task.table.sensitive:
-        codes = np.concatenate([column.codes[kept], fakes.value[column.name]]).astype(np.int32)
+        codes = np.concatenate([column.codes[placed_rows], fakes.value[column.name]]).astype(
+            np.int32
+        )
         columns.append(PublishedColumn(column.name, column.role, codes, column.values))
     tables = {PEOPLE: people, SENSITIVE: PublishedTable(SENSITIVE, columns, len(of_row))}
     if len(fakes.group):
@@ -401,15 +406,15 @@ def with_counterfeits(
 
 def counterfeits_of(people: CodedTable, tables: Mapping[str, CodedTable]) -> NDArray[np.int64]:
     """Return how many counterfeits each group has, by the people's codes of groups."""
-    found = np.zeros(people[GROUP].cardinality, np.int64)
+    counterfeits = np.zeros(people[GROUP].cardinality, np.int64)
     if COUNTERFEITS in tables:
         table = tables[COUNTERFEITS]
         code = group_codes_in(people, table)[table[GROUP].codes]
         known = code >= 0
         number = people_counted(table)
         if number is not None:
-            np.add.at(found, code[known], number[known])
-    return found
+            np.add.at(counterfeits, code[known], number[known])
+    return counterfeits
 
 
 def count_counterfeits(tables: Mapping[str, CodedTable]) -> int:
@@ -513,10 +518,10 @@ def _count_groups(sensitive: CodedTable, refined: bool) -> ClassCounts:
         columns = len(sensitive.sensitive)
         raise ReleaseError(f"'{SENSITIVE}' counts the values of {columns} columns, not of one.")
     (column,) = sensitive.sensitive
-    found = counted_values(sensitive)
-    key, count = found.key, found.count
+    counted = counted_values(sensitive)
+    key, count = counted.key, counted.count
     entries = count_codes(group.codes, group.cardinality)
-    first = found.distinct()
+    first = counted.distinct()
     if len(first) < len(key):
         key, count = key[first], np.add.reduceat(count, first)
         entries = np.bincount((key // column.cardinality).astype(np.int64), None, group.cardinality)

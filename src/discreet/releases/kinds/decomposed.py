@@ -131,8 +131,8 @@ class DecomposedKind(Kind):
             start, value = sets.of(number)
             once = np.ones(len(value), np.int64)  # how often is not published
             values[name] = ValueCounts(start, value, once, tables[SENSITIVE][name].cardinality)
-        kept = _Kept(sets, tables[SENSITIVE], names)
-        return [View(ClassCounts(tables[PEOPLE][GROUP].counts, values, kept=kept), domains)]
+        remaining = _Kept(sets, tables[SENSITIVE], names)
+        return [View(ClassCounts(tables[PEOPLE][GROUP].counts, values, kept=remaining), domains)]
 
     def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         names = [column.name for column in tables[SENSITIVE].sensitive]
@@ -287,19 +287,19 @@ class _Kept(Mapping[KeptKey, Mapping[str, NDArray[np.float64]]]):
             raise KeyError(key)
         number = self._names.index(known)
         signatures = signatures_of(self._sensitive, self._names)
-        kept = kept_values(self._sets, signatures, number, reader)
+        remaining = kept_values(self._sets, signatures, number, reader)
         if harmless:
-            kept = kept.astype(np.float64)
+            remaining = remaining.astype(np.float64)
             for place, name in enumerate(self._names):
                 texts = self._sensitive[name].text.to_list()
                 secret = np.array([text not in harmless for text in texts])
                 part = signatures_with(signatures, place, secret)
                 exposed = kept_values(self._sets, part.rows, number, reader)[:, place] > 0
-                kept[~exposed, place] = np.inf
+                remaining[~exposed, place] = np.inf
         start, _ = self._sets.of(number)
         group = np.repeat(np.arange(self._sets.groups), np.diff(start))
         least = np.full((self._sets.groups, len(self._names)), np.inf)
-        np.minimum.at(least, group, kept)
+        np.minimum.at(least, group, remaining)
         return {name: least[:, place] for place, name in enumerate(self._names)}
 
     def __iter__(self) -> Iterator[KeptKey]:
@@ -477,8 +477,8 @@ def _lost_values(
         group, source_row = group[known], source_row[known]
     for number, name in enumerate(names):
         code = code_of_value(sensitive[name], task.table[name]).astype(np.int32)
-        own = code.take(task.table[name].codes.take(source_row))
-        lost = len(own) - int(np.count_nonzero(sets.hold(number, group, own)))
+        value = code.take(task.table[name].codes.take(source_row))
+        lost = len(value) - int(np.count_nonzero(sets.hold(number, group, value)))
         if lost:
             problems.append(f"{lost} rows are in a group without their value of '{name}'")
     return problems
@@ -555,10 +555,10 @@ def _fits(
         place = np.repeat(np.arange(len(group)), length)
         before = np.cumsum(length) - length
         entry = np.arange(len(place)) + np.repeat(start[group] - before, length)
-        found = np.searchsorted(values, value[entry])
-        found[found == len(values)] = 0
-        known = values[found] == value[entry]
+        rank = np.searchsorted(values, value[entry])
+        rank[rank == len(values)] = 0
+        known = values[rank] == value[entry]
         listed = np.zeros((len(group), len(values)), np.bool_)
-        listed[place[known], found[known]] = True
+        listed[place[known], rank[known]] = True
         fits &= listed.take(value_of_row, axis=1)
     return fits

@@ -166,32 +166,32 @@ def mask_problems(table: CodedTable, manifest: Manifest) -> list[str]:
 
 def recoded_table(name: str, columns: Sequence[Column], outcome: Generalized) -> PublishedTable:
     """Some columns of the task's table, quasi-identifiers recoded, without suppressed rows."""
-    kept = np.flatnonzero(outcome.class_of_row >= 0)
-    whole = len(kept) == len(outcome.class_of_row)
-    class_of_row = outcome.class_of_row if whole else outcome.class_of_row[kept]
+    published_rows = np.flatnonzero(outcome.class_of_row >= 0)
+    whole = len(published_rows) == len(outcome.class_of_row)
+    class_of_row = outcome.class_of_row if whole else outcome.class_of_row[published_rows]
     published = []
     for column in columns:
         if column.role is Role.QUASI_IDENTIFIER:
             published.append(_recoded(column, outcome.cells[column.name], class_of_row))
         elif column.name in outcome.masked:
             masked = outcome.masked[column.name][class_of_row]
-            published.append(_masked(column, masked, kept))
+            published.append(_masked(column, masked, published_rows))
         else:
             changed = outcome.row_cells.get(column.name)
             codes = column.codes if changed is None else changed.codes
             values = column.values if changed is None else changed.cells
-            codes = codes if whole else codes[kept]
+            codes = codes if whole else codes[published_rows]
             published.append(PublishedColumn(column.name, column.role, codes, values))
-    source_row = None if whole else kept.astype(np.int32)
-    return PublishedTable(name, published, len(kept), source_row=source_row)
+    source_row = None if whole else published_rows.astype(np.int32)
+    return PublishedTable(name, published, len(published_rows), source_row=source_row)
 
 
 def numbered_persons(
     table: PublishedTable, persons: Persons, rng: np.random.Generator
 ) -> PublishedTable:
     """The table with a number for each person, drawn at random from 1 to their number."""
-    own = persons.number if table.source_row is None else persons.number[table.source_row]
-    shown, place = np.unique(own, return_inverse=True)
+    person = persons.number if table.source_row is None else persons.number[table.source_row]
+    shown, place = np.unique(person, return_inverse=True)
     number = rng.permutation(len(shown))[place].astype(np.int32)
     values = pl.Series(PERSON, np.arange(1, len(shown) + 1))
     column = PublishedColumn(PERSON, Role.STRUCTURE, number, values)

@@ -76,11 +76,11 @@ class GeneralizedBucketsKind(BucketizedKind):
 
     def sole_groups(self, people: CodedTable, task: Task) -> NDArray[np.int64]:
         first = first_rows(people[GROUP].codes, people[GROUP].cardinality)
-        own = [task.table[column.name] for column in people.quasi_identifiers]
-        kinds = classes_of(own, task.table.rows)
+        source = [task.table[column.name] for column in people.quasi_identifiers]
+        kinds = classes_of(source, task.table.rows)
         fits = fitting_groups(
-            coverages_of(people, own, task.hierarchies, {}),
-            [column.codes[kinds.first_row] for column in own],
+            coverages_of(people, source, task.hierarchies, {}),
+            [column.codes[kinds.first_row] for column in source],
             [column.codes[first] for column in people.quasi_identifiers],
         )
         sole = np.full(kinds.count, -1, np.int64)

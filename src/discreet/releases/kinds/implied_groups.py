@@ -136,19 +136,23 @@ class ImpliedGroups(Implied):
         people, rows = self.people, self.rows
         room = AT_ONCE // max(queries, 1)  # people and rows at a time, to bound the memory
         for part in stretches(np.diff(people.start) + np.diff(rows.start) + 1, room):
-            some, others = (
+            first_person, others = (
                 people.start[part.start : part.stop + 1],
                 rows.start[part.start : part.stop + 1],
             )
-            matching = np.ones((some[-1] - some[0], queries))
+            matching = np.ones((first_person[-1] - first_person[0], queries))
             for name in batch.members.keys() & people.codes.keys():
-                matching *= batch.members[name][people.codes[name][some[0] : some[-1]]]
+                matching *= batch.members[name][
+                    people.codes[name][first_person[0] : first_person[-1]]
+                ]
             within = slice(others[0], others[-1])
             share = np.tile(rows.mass[within, None], queries)
             for name in batch.members.keys() & rows.codes.keys():
                 share *= batch.members[name][rows.codes[name][rows.signature[within]]]
-            size = np.maximum(np.diff(some), 1)[:, None]
-            of_group = sums_of(some - some[0], matching) * sums_of(others - others[0], share)
+            size = np.maximum(np.diff(first_person), 1)[:, None]
+            of_group = sums_of(first_person - first_person[0], matching) * sums_of(
+                others - others[0], share
+            )
             total += (of_group / size).sum(axis=0)
         return total + self.suppressed_rows * batch.share_of_domain()
 
@@ -166,7 +170,7 @@ class ImpliedGroups(Implied):
         group, kind = mine.group[pairs.first_row], of_people[pairs.first_row]
         share = pairs.size / np.diff(mine.start)[group]
         by_lines = np.diff(line_start)[kind] <= np.diff(start)[group]
-        found = np.zeros(lines.count)
+        mass_of_line = np.zeros(lines.count)
         line_value = line_number[order].astype(np.int64)
         entry_key = np.repeat(np.arange(len(start) - 1), np.diff(start)) * numbers + entry
         line_key = np.repeat(np.arange(kinds), np.diff(line_start)) * numbers + line_value
@@ -186,9 +190,9 @@ class ImpliedGroups(Implied):
                     line = places_of(line_key, kind[pair].astype(np.int64) * numbers + entry[place])
                 both = (at >= 0) & (line >= 0)
                 held = mass[at[both]] * share[pair[both]]
-                found += np.bincount(order[line[both]], held, lines.count)
+                mass_of_line += np.bincount(order[line[both]], held, lines.count)
         domain = float(np.prod([float(column.cardinality) for column in (*quasi, *hidden)]))
-        return found[lines.class_of_row] + self.suppressed_rows / domain
+        return mass_of_line[lines.class_of_row] + self.suppressed_rows / domain
 
     def pair_table(self, first: Column, second: Column) -> Floats:
         shape = first.cardinality, second.cardinality
@@ -372,13 +376,13 @@ def read_decomposed(
     sets = read_sets(tables, names)
     people = people_of(original, published)
     signatures = signatures_of(sensitive, names)
-    found = rake(sets, signatures, names.index(primary), published[GROUP].counts)
+    fitted = rake(sets, signatures, names.index(primary), published[GROUP].counts)
     raked = None
-    if found is not None:
+    if fitted is not None:
         codes = {
             name: code_of[name][signatures.codes[:, place]] for place, name in enumerate(names)
         }
-        rows = SensitiveRows(codes, len(signatures.count), *found)
+        rows = SensitiveRows(codes, len(signatures.count), *fitted)
         raked = ImpliedGroups(original, people, rows)
     listed = [sets.of(place) for place in range(len(names))]
     in_original = [
@@ -423,16 +427,16 @@ def _fit_distinct(start: Ints, signature: Ints32, people: Ints, count: Floats) -
     kinds = group_codes(
         [lists.class_of_row, people.astype(np.int32)], [lists.count, greatest], len(people)
     )
-    one = kinds.first_row
-    return _fit(start[one], start[one + 1], signature, people[one] * kinds.size, count)
+    cell = kinds.first_row
+    return _fit(start[cell], start[cell + 1], signature, people[cell] * kinds.size, count)
 
 
 def _fit(begin: Ints, end: Ints, signature: Ints32, target: Ints, count: Floats) -> Floats:
-    some = begin < end
-    start = starts_of((end - begin)[some])
+    filled = begin < end
+    start = starts_of((end - begin)[filled])
     cell = np.repeat(np.arange(len(start) - 1), np.diff(start))
-    row = signature[np.arange(start[-1]) + (begin[some] - start[:-1])[cell]]
-    target = target[some]
+    row = signature[np.arange(start[-1]) + (begin[filled] - start[:-1])[cell]]
+    target = target[filled]
     factor = count.copy()
     for _ in range(ROUNDS - 1):
         held = np.bincount(cell, factor[row], len(target))
@@ -510,7 +514,7 @@ class UniformSets(Implied):
         )
         kind = of_target[lines.first_row]
         start, order = order_by_class(kind, np.zeros(lines.count, np.int32), alike.count, 1)
-        found = np.zeros(lines.count)
+        mass_of_line = np.zeros(lines.count)
         group = self._people.group
         for part in stretches(np.diff(start)[of_people]):
             place, person = entries_of(start, of_people[part])
@@ -521,8 +525,8 @@ class UniformSets(Implied):
                 wanted = column.codes[lines.first_row[line]]
                 likely *= are_in(begin, value, of_group, wanted)
                 likely /= np.maximum(np.diff(begin), 1)[of_group]
-            found += np.bincount(line, likely, lines.count)
-        return found[lines.class_of_row]
+            mass_of_line += np.bincount(line, likely, lines.count)
+        return mass_of_line[lines.class_of_row]
 
     def pair_table(self, first: Column, second: Column) -> Floats:
         if first.name not in self._sets:

@@ -77,7 +77,7 @@ class ProjectedKind(Kind):
     def tables(self, task: Task, outcome: Projected) -> dict[str, PublishedTable]:
         tables = {}
         for number, projection in enumerate(outcome.projections):
-            own = [
+            columns = [
                 column
                 for column in task.table
                 if column.role is Role.QUASI_IDENTIFIER
@@ -85,13 +85,13 @@ class ProjectedKind(Kind):
                 or (column.role.unchanged and number == 0)
             ]
             name = projection_name(number)
-            tables[name] = recoded_table(name, own, projection.recoding)
+            tables[name] = recoded_table(name, columns, projection.recoding)
         return tables
 
     def forms(self, tables: int) -> Mapping[str, Form]:
-        own = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
-        first = (*own, Role.INSENSITIVE, Role.WEIGHT)
-        return {projection_name(i): Form(own if i else first) for i in range(max(tables, 1))}
+        attributes = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+        first = (*attributes, Role.INSENSITIVE, Role.WEIGHT)
+        return {projection_name(i): Form(attributes if i else first) for i in range(max(tables, 1))}
 
     def views(
         self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
@@ -134,8 +134,8 @@ class ProjectedKind(Kind):
         for name, table in tables.items():
             levels = manifest.method.levels_of(name) or {}
             if table.rows != task.table.rows:
-                found = f"'{name}' has {table.rows}"
-                problems.append(f"the original has {task.table.rows} rows, {found}")
+                has = f"'{name}' has {table.rows}"
+                problems.append(f"the original has {task.table.rows} rows, {has}")
             source = None if source_rows is None else source_rows[name]
             problems += unexplained_rows(table, name, task, levels, source)
         # The ratios are those of the whole table.
@@ -198,10 +198,10 @@ class ProjectedKind(Kind):
         return [Statement("projections.split", tables=len(plan), plan=blocks)]
 
     def weaknesses(self, manifest: Manifest) -> list[str]:
-        found = super().weaknesses(manifest)
+        weaknesses = super().weaknesses(manifest)
         if len(manifest.tables) > 1:
-            found.append(Statement("weakness.associated"))
-        return found
+            weaknesses.append(Statement("weakness.associated"))
+        return weaknesses
 
 
 def _plan_problems(manifest: Manifest) -> Iterator[str]:
@@ -260,9 +260,9 @@ def _ratio_problems(
         ("beta", "information exposure", information_exposure),
     ):
         ceiling = manifest.method.parameters.get(bound, 1.0)
-        found = derive(information, plan)
-        if found > ceiling + AGREEMENT:
-            yield f"the {figure} is {found:.6g}, above {bound} = {ceiling:.6g}"
+        ratio = derive(information, plan)
+        if ratio > ceiling + AGREEMENT:
+            yield f"the {figure} is {ratio:.6g}, above {bound} = {ceiling:.6g}"
 
 
 def read_projected(
@@ -493,15 +493,15 @@ class Meeting:
     def pair_table(self, first: Column, second: Column) -> Floats:
         """(values, values) n · p2 of all pairs of values of two attributes of different tables."""
         base, part = self._base, self._part_of_base
-        given = [self._given_class(column) for column in (first, second)]
-        at_meeting = [share[self._of_table[number]] for number, share in given]
+        shares = [self._given_class(column) for column in (first, second)]
+        at_meeting = [share[self._of_table[number]] for number, share in shares]
         mass = part * base.size[self._of_table[0]]
         table: Floats = (at_meeting[0] * mass[:, None]).T @ at_meeting[1]
         unmet = base.size * np.maximum(
             1.0 - np.bincount(self._of_table[0], part, len(base.size)), 0.0
         )
         apart = []  # (classes of the base, values), the others by their whole tables
-        for number, share in given:
+        for number, share in shares:
             if number:
                 share = self._others[number - 1].size @ share / base.size.sum()
             apart.append(np.broadcast_to(share, (len(unmet), share.shape[-1])))
@@ -527,14 +527,14 @@ class Meeting:
 
     def _inside(self, batch: QueryBatch) -> list[Floats]:
         """By attribute (distinct cells, queries): the values of each cell that queries ask for."""
-        found = []
+        inside = []
         for a, name in enumerate(self._base.names):
             member = batch.members.get(name)
             if member is None:
-                found.append(self._cells[a].sum(axis=1).astype(np.float64)[:, None])
+                inside.append(self._cells[a].sum(axis=1).astype(np.float64)[:, None])
             else:
-                found.append((self._cells[a].astype(np.float32) @ member).astype(np.float64))
-        return found
+                inside.append((self._cells[a].astype(np.float32) @ member).astype(np.float64))
+        return inside
 
 
 def _meet(
@@ -546,7 +546,7 @@ def _meet(
         meets = np.ones(mine.shape[1], bool)
         for a, matrix in enumerate(overlap):
             meets &= matrix[:, theirs[a, other]][mine[a]]
-        found = np.flatnonzero(meets)
-        left.append(found)
-        right.append(np.full(len(found), other))
+        meeting = np.flatnonzero(meets)
+        left.append(meeting)
+        right.append(np.full(len(meeting), other))
     return np.concatenate(left).astype(np.int64), np.concatenate(right).astype(np.int64)

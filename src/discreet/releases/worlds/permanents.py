@@ -150,7 +150,7 @@ def matching_beliefs_of_groups(
         people = start[group + 1] - start[group]
         low, high = value_start[group], value_start[group + 1]
         pairs = weight[entry[group] : entry[group + 1]].reshape(people, high - low)
-        found, _ = matching_beliefs_within(pairs, count[low:high], most_states)
+        of_group, _ = matching_beliefs_within(pairs, count[low:high], most_states)
         for person in range(people):
             for value in range(high - low):
-                belief[entry[group] + person * (high - low) + value] = found[person, value]
+                belief[entry[group] + person * (high - low) + value] = of_group[person, value]

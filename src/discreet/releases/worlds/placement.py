@@ -224,16 +224,16 @@ def _used_edges(
 def _alike(start: NDArray[np.int64], group: NDArray[np.int32]) -> NDArray[np.int64]:
     """For each kind the first that fits the same groups; itself if it fits none."""
     alike = np.arange(len(start) - 1)
-    some = np.flatnonzero(np.diff(start))
-    if not len(some):
+    fitting = np.flatnonzero(np.diff(start))
+    if not len(fitting):
         return alike
     mark = np.random.default_rng(0).integers(0, 2**63, int(group.max()) + 1, np.uint64)
-    marks = np.add.reduceat(mark[group], start[some])  # as numbers of 64 bits, modulo 2⁶⁴
+    marks = np.add.reduceat(mark[group], start[fitting])  # as numbers of 64 bits, modulo 2⁶⁴
     _, first, number = np.unique(marks, return_index=True, return_inverse=True)
-    as_first = some[first][number]
+    as_first = fitting[first][number]
     entries, _ = entries_of(start, as_first)
     if len(entries) == len(group) and (group[entries] == group).all():
-        alike[some] = as_first
+        alike[fitting] = as_first
     return alike
 
 
@@ -331,10 +331,10 @@ def expected_places(
     # that no later person fits, adds no states. The order changes no count.
     order = sorted(range(len(fits)), key=lambda kind: (len(fits[kind]) > 1, tuple(fits[kind])))
     ordered = [fits[kind] for kind in order], [people[kind] for kind in order]
-    found = _counted_places(*ordered, units, widths, kind_of_group)
-    if found is None:
+    expected = _counted_places(*ordered, units, widths, kind_of_group)
+    if expected is None:
         return _counted_places(fits, people, units, widths, kind_of_group)
-    return [found[place] for place in np.argsort(order)]
+    return [expected[place] for place in np.argsort(order)]
 
 
 def _counted_places(
@@ -453,10 +453,10 @@ def _components(
     start: NDArray[np.int64], group: NDArray[np.int32], groups: int
 ) -> NDArray[np.int64]:
     """For each kind the smallest group that it is connected with."""
-    some = np.flatnonzero(np.diff(start))
-    head = group[start[some]]
+    fitting = np.flatnonzero(np.diff(start))
+    head = group[start[fitting]]
     edges = group.astype(np.int64)
-    label = smallest_connected(groups, np.repeat(head, np.diff(start)[some]), edges)
+    label = smallest_connected(groups, np.repeat(head, np.diff(start)[fitting]), edges)
     component = np.zeros(len(start) - 1, np.int64)
-    component[some] = label[head]
+    component[fitting] = label[head]
     return component

@@ -138,33 +138,33 @@ def count_values(begin: Ints, row: Ints32, codes: Ints32, offset: Ints) -> Ints3
 
     Attributes of few values have a bit for each in words of 64 bits, which entries combine.
     """
-    kept = np.zeros((len(begin) - 1, codes.shape[1]), np.int32)
+    counts = np.zeros((len(begin) - 1, codes.shape[1]), np.int32)
     values = np.diff(offset)
     few = np.flatnonzero(values <= FEW_VALUES)
     first_bit = starts_of(values[few])
     word, bit = np.divmod(first_bit[:-1] + codes[:, few], 64)
     owner = np.repeat(few, values[few])  # the attribute of each bit
-    one = np.left_shift(np.uint64(1), bit.astype(np.uint64))
+    power = np.left_shift(np.uint64(1), bit.astype(np.uint64))
     for number in range(-(-int(first_bit[-1]) // 64)):
-        of_row = np.bitwise_or.reduce(np.where(word == number, one, np.uint64(0)), axis=1)
+        of_row = np.bitwise_or.reduce(np.where(word == number, power, np.uint64(0)), axis=1)
         owners = owner[64 * number : 64 * (number + 1)]
         for part in stretches(np.diff(begin)):
-            some = part.start + np.flatnonzero(np.diff(begin[part.start : part.stop + 1]))
-            if not len(some):
+            filled = part.start + np.flatnonzero(np.diff(begin[part.start : part.stop + 1]))
+            if not len(filled):
                 continue
             bits = of_row[row[begin[part.start] : begin[part.stop]]]
-            occurs = np.bitwise_or.reduceat(bits, begin[some] - begin[part.start])
+            occurs = np.bitwise_or.reduceat(bits, begin[filled] - begin[part.start])
             for attribute in np.unique(owners):
                 mask = sum(1 << int(place) for place in np.flatnonzero(owners == attribute))
-                kept[some, attribute] += count_bits(occurs & np.uint64(mask))
+                counts[filled, attribute] += count_bits(occurs & np.uint64(mask))
     for attribute in np.flatnonzero(values > FEW_VALUES):
         for part in stretches(np.diff(begin)):
             entry = np.repeat(np.arange(part.stop - part.start), np.diff(begin)[part])
             value = codes[row[begin[part.start] : begin[part.stop]], attribute]
             pair = distinct_values(entry * values[attribute] + value)
             distinct = pair // values[attribute]
-            kept[part, attribute] = np.bincount(distinct, minlength=part.stop - part.start)
-    return kept
+            counts[part, attribute] = np.bincount(distinct, minlength=part.stop - part.start)
+    return counts
 
 
 def _values_beside(sets: Sets, signatures: SensitiveSignatures, known: int) -> AnyInts:
@@ -182,11 +182,11 @@ def _values_beside(sets: Sets, signatures: SensitiveSignatures, known: int) -> A
         with_value = set_words(starts_of(beside.sum(axis=1)), np.nonzero(beside)[1])
         for part in stretches(np.diff(start), IN_CACHE):
             first, length = start[part.start], np.diff(start[part.start : part.stop + 1])
-            own = value[first : first + length.sum()]
+            known_value = value[first : first + length.sum()]
             for word in range(min(words.shape[1], with_value.shape[1])):
                 both = np.repeat(words[part, word], length)
-                both &= with_value[:, word].take(own)
-                result[first : first + len(own), attribute] += count_bits(both)
+                both &= with_value[:, word].take(known_value)
+                result[first : first + len(known_value), attribute] += count_bits(both)
     return result
 
 
@@ -198,8 +198,8 @@ def _listed_beside(sets: Sets, beside: Bools, known: int, attribute: int) -> Int
     first, others = sets.of(attribute)
     for part in stretches(np.diff(first)[group]):
         held, place = entries_of(first, group[part])
-        kept = beside[value[part][place], others[held]]
-        result[part] = np.bincount(place, kept, part.stop - part.start)
+        occurs = beside[value[part][place], others[held]]
+        result[part] = np.bincount(place, occurs, part.stop - part.start)
     return result
 
 
@@ -315,8 +315,8 @@ def _unsupported_at_once(
     sets = Sets(start, value, groups)
     begin, row = supporting_rows(sets, codes, 0, MOST_ENTRIES)
     if row is None:
-        found: Bools = cast(Any, _unsupported).function(start, value, groups, codes, *listed)
-        return found
+        unsupported: Bools = cast(Any, _unsupported).function(start, value, groups, codes, *listed)
+        return unsupported
     return impossible_values(sets, codes, PossibleRows(begin[sets.of(0)[0]], row, True))
 
 
@@ -377,17 +377,17 @@ def link_through_sensitive_table(
     sets = read_sets(tables, names)
     signatures = signatures_of(sensitive, names)
     number, size = names.index(known), people[GROUP].counts
-    kept = {reader: kept_values(sets, signatures, number, reader) for reader in READERS}
+    by_reader = {reader: kept_values(sets, signatures, number, reader) for reader in READERS}
     first = names.index(primary)
     matched = matched_values(sets, signatures, number, first, size)
     if matched is not None:
-        kept["matching"] = matched
+        by_reader["matching"] = matched
     masks = {
         name: np.array([text not in spared for text in sensitive[name].text.to_list()])
         for name, spared in (harmless or {}).items()
     }
     findings = []
-    for reader, values in kept.items():
+    for reader, values in by_reader.items():
         for place, name in enumerate(names):
             if name == known:
                 continue
@@ -457,12 +457,12 @@ def matched_values(
     if ruled_out is None or not are_few_within(sets, signatures, primary):
         return None
     groups, rows = ruled_out
-    kept = kept_values(sets, signatures if part is None else part.rows, known, "row").copy()
+    counts = kept_values(sets, signatures if part is None else part.rows, known, "row").copy()
     if part is not None:
         counted = np.concatenate(([0], np.cumsum(part.chosen[rows.row])))
         rows = PossibleRows(counted[rows.start], rows.row[part.chosen[rows.row]], rows.complete)
     _, narrow = sets_of_groups(sets, groups)
     begin, order = rows_by_value(narrow, signatures.codes, known, rows)
     entries, _ = entries_of(sets.of(known)[0], groups)
-    kept[entries] = count_values(begin, rows.row[order], signatures.codes, signatures.offset)
-    return kept
+    counts[entries] = count_values(begin, rows.row[order], signatures.codes, signatures.offset)
+    return counts

@@ -72,8 +72,8 @@ def are_listed_in_order(
     value = _coded_values(values, sensitive, attributes)
     for first in range(0, len(value), IN_CACHE):
         part = slice(first, first + IN_CACHE + 1)  # with the first entry of the next piece
-        group, own = number.take(values[GROUP].codes[part]), value[part]
-        rises = (group[1:] == group[:-1]) & (own[1:] > own[:-1])
+        group, place = number.take(values[GROUP].codes[part]), value[part]
+        rises = (group[1:] == group[:-1]) & (place[1:] > place[:-1])
         if not (rises | (group[1:] > group[:-1])).all():
             return False
     return True
@@ -89,8 +89,8 @@ def _coded_values(values: CodedTable, sensitive: CodedTable, attributes: Sequenc
     before = 0
     for number, name in enumerate(attributes):
         column = sensitive[name]
-        found = code_of_text(column.text, canonical_text(texts.text, column.type))
-        code[number] = np.where(found < 0, -1, found + before)
+        of_text = code_of_text(column.text, canonical_text(texts.text, column.type))
+        code[number] = np.where(of_text < 0, -1, of_text + before)
         before += column.cardinality
     names = values[ATTRIBUTE].text.to_list()
     line = np.array([attributes.index(n) if n in attributes else -1 for n in names], np.int64)
@@ -178,13 +178,13 @@ def signatures_of(sensitive: CodedTable, attributes: Sequence[str]) -> Sensitive
 def index_signatures(sensitive: CodedTable, attributes: Sequence[str]) -> SensitiveSignatures:
     """Find the distinct rows of T^S and their index."""
     columns = [sensitive[name] for name in attributes]
-    found = classes_of(columns, sensitive.entries, sensitive.weights)
-    order = np.argsort(-found.size, kind="stable")
-    number = np.empty(found.count, np.int32)
-    number[order] = np.arange(found.count, dtype=np.int32)
-    codes = np.stack([c.codes[found.first_row[order]] for c in columns], axis=1)
+    distinct = classes_of(columns, sensitive.entries, sensitive.weights)
+    order = np.argsort(-distinct.size, kind="stable")
+    number = np.empty(distinct.count, np.int32)
+    number[order] = np.arange(distinct.count, dtype=np.int32)
+    codes = np.stack([c.codes[distinct.first_row[order]] for c in columns], axis=1)
     offset = np.cumsum([0, *(c.cardinality for c in columns)]).astype(np.int64)
-    return _indexed(taken(number, found.class_of_row), codes, found.size[order], offset)
+    return _indexed(taken(number, distinct.class_of_row), codes, distinct.size[order], offset)
 
 
 class SignaturesPart(NamedTuple):

@@ -49,22 +49,22 @@ class Demand:
         passes = np.ones(inner.count, bool)
         for requirement in self.requirements:
             passes &= requirement.passes(ClassCounts(size, values), domains)
-        found = np.ones(classes, bool)
-        found[of_class[inner.first_row[~passes]]] = False
-        return found
+        passing = np.ones(classes, bool)
+        passing[of_class[inner.first_row[~passes]]] = False
+        return passing
 
 
 def demands_of(requirements: Iterable[Requirement], table: CodedTable) -> list[Demand]:
     """The sets of columns that the attackers of some requirements know, with what must hold."""
     quasi = tuple(column.name for column in table.quasi_identifiers)
     sensitive = [column.name for column in table.sensitive]
-    found: dict[KeySets, list[Requirement]] = {}
+    by_keys: dict[KeySets, list[Requirement]] = {}
     for requirement in requirements:
         for keys in key_sets(requirement, quasi) or (KeySets(quasi, len(quasi)),):
-            own = requirement.within([name for name in sensitive if name not in keys.known])
-            if own is not None:
-                found.setdefault(keys, []).append(own)
-    return [Demand(keys, tuple(own)) for keys, own in found.items()]
+            judged = requirement.within([name for name in sensitive if name not in keys.known])
+            if judged is not None:
+                by_keys.setdefault(keys, []).append(judged)
+    return [Demand(keys, tuple(judged)) for keys, judged in by_keys.items()]
 
 
 def limited(requirements: Sequence[Requirement]) -> bool:

@@ -61,8 +61,8 @@ def judge_key_sets(
 
     ``by_length`` also finds the figures of smaller sets, which no verdict needs.
     """
-    found = [_judge(requirement, keys, table, domains) for keys in key_sets]
-    verdicts = [one.verdict for one in found if one.verdict.achieved or not one.verdict.holds]
+    findings = [_judge(requirement, keys, table, domains) for keys in key_sets]
+    verdicts = [one.verdict for one in findings if one.verdict.achieved or not one.verdict.holds]
     smaller_is_better = requirement.algebra.smaller_is_better
     verdict = Verdict.worst(verdicts, smaller_is_better=smaller_is_better)
     if not verdicts:  # attackers know all that it protects, or there is no row
@@ -73,7 +73,7 @@ def judge_key_sets(
             refined=requirement.algebra.refined,
         )  # fmt: skip
         verdict = replace(verdict, vacuous_for=vacuous_for(requirement, whole, domains))
-    failing = [one for one in found if one.failing_sets]
+    failing = [one for one in findings if one.failing_sets]
     sizes: Counter[int] = Counter()
     for one in failing:
         sizes.update(one.failing_sizes)
@@ -86,7 +86,7 @@ def judge_key_sets(
         lengths[max(keys.length for keys in key_sets)] = verdict.achieved
     return KeyFindings(
         verdict,
-        sum(one.sets for one in found),
+        sum(one.sets for one in findings),
         sum(one.failing_sets for one in failing),
         min(failing, key=lambda one: min(one.failing_sizes)).worst_set if failing else (),
         dict(sorted(sizes.items())),
@@ -99,19 +99,19 @@ def _judge(
 ) -> KeyFindings:
     """Judge a requirement on the sets of one attacker."""
     names = [column.name for column in table.sensitive if column.name not in keys.known]
-    own = requirement.within(names)
-    if own is None:
+    narrowed = requirement.within(names)
+    if narrowed is None:
         return KeyFindings(Verdict(True, {}))
     bare = ClassCounts(np.zeros(0, np.int64), dict.fromkeys(names))  # type: ignore[arg-type]
-    judged = [name for name in own.attributes(bare) if name]
-    smaller_is_better = own.algebra.smaller_is_better
+    judged = [name for name in narrowed.attributes(bare) if name]
+    smaller_is_better = narrowed.algebra.smaller_is_better
     verdict: Verdict | None = None
     failing_sets, worst_set = 0, tuple[str, ...]()
     sizes: Counter[int] = Counter()
     least = np.inf
-    for batch in _batches(keys, table, judged, refined=own.algebra.refined):
-        found = own.check(batch.counts, domains)
-        failing = ~found.passes
+    for batch in _batches(keys, table, judged, refined=narrowed.algebra.refined):
+        verdict_of_batch = narrowed.check(batch.counts, domains)
+        failing = ~verdict_of_batch.passes
         if failing.any():
             failing_sets += int(np.count_nonzero(np.add.reduceat(failing, batch.start[:-1])))
             small = np.where(failing, batch.counts.size, np.iinfo(np.int64).max)
@@ -121,11 +121,11 @@ def _judge(
                 worst_set = batch.sets[int(np.searchsorted(batch.start, group, "right")) - 1]
             size, times = np.unique(batch.counts.size[failing], return_counts=True)
             sizes.update(dict(zip(size.tolist(), times.tolist(), strict=True)))
-        found = replace(found, passes=np.zeros(0, bool))
+        verdict_of_batch = replace(verdict_of_batch, passes=np.zeros(0, bool))
         verdict = (
-            found
+            verdict_of_batch
             if verdict is None
-            else Verdict.worst((verdict, found), smaller_is_better=smaller_is_better)
+            else Verdict.worst((verdict, verdict_of_batch), smaller_is_better=smaller_is_better)
         )
     if verdict is None:
         verdict = Verdict(True, {})
@@ -196,7 +196,7 @@ class _Dense:
 
     def _counted(self, first: Sequence[Column], last: Sequence[int]) -> _SetGroups:
         widths = np.array([self._columns[number].cardinality for number in last], np.int64)
-        found, rows = [], self._table.entries
+        counts, rows = [], self._table.entries
         passes: list[Column | None] = [*self._judged] or [None]  # None: rows alone
         for attribute in passes:
             packed = [*first, *([] if attribute is None else [attribute])]
@@ -207,13 +207,13 @@ class _Dense:
                 _count_sets(key, bound, self._cells, np.array(last), widths, counted)
             else:
                 _count_weighted(key, bound, self._cells[last], widths, self._table.weights, counted)
-            found.append(counted.reshape(-1, 1 if attribute is None else attribute.cardinality))
-        size = found[0].sum(axis=1)
+            counts.append(counted.reshape(-1, 1 if attribute is None else attribute.cardinality))
+        size = counts[0].sum(axis=1)
         occurs = np.flatnonzero(size)
         groups = np.searchsorted(occurs, np.cumsum(widths) * (len(size) // int(widths.sum())))
         values = {
             column.name: _sparse(counted[occurs], column)
-            for column, counted in zip(self._judged, found, strict=False)
+            for column, counted in zip(self._judged, counts, strict=False)
         }
         names = tuple(column.name for column in first)
         return _SetGroups(
@@ -252,6 +252,6 @@ def _count_weighted(
     """The same where an entry represents several rows."""
     begin = 0
     for cell, width in zip(cells, widths.tolist(), strict=True):
-        own = np.bincount(cell.astype(np.int64) * bound + key, weights, bound * width)
-        counted[begin : begin + bound * width] = own
+        counts = np.bincount(cell.astype(np.int64) * bound + key, weights, bound * width)
+        counted[begin : begin + bound * width] = counts
         begin += bound * width

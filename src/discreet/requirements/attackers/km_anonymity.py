@@ -79,11 +79,11 @@ class KmAnonymity(AttributeRequirement):
         least = {column.name: least_support(column, self.m) for column in columns}
         if not columns:
             return Verdict(False, {})
-        found = {name: float(support) for name, support in least.items() if support}
-        holds = all(support >= self.k for support in found.values())
-        achieved = {"k": min(found.values())} if found else {}
+        by_attribute = {name: float(support) for name, support in least.items() if support}
+        holds = all(support >= self.k for support in by_attribute.values())
+        achieved = {"k": min(by_attribute.values())} if by_attribute else {}
         vacuous = tuple(least) if self.k == 1 else ()
-        return Verdict(holds, achieved, found, vacuous_for=vacuous)
+        return Verdict(holds, achieved, by_attribute, vacuous_for=vacuous)
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         form = "km-anonymity.single" if self.k == 1 else "km-anonymity"
@@ -96,13 +96,13 @@ class KmAnonymity(AttributeRequirement):
 def least_support(column: Column, most: int) -> int:
     """The least number of rows with the same items, over all combinations; 0 without any item."""
     terms = terms_of(column)
-    found: Counter[tuple[int, ...]] = Counter()
+    support: Counter[tuple[int, ...]] = Counter()
     for value, rows in enumerate(column.counts.tolist()):
         items = sorted(set(terms.term[terms.start[value] : terms.start[value + 1]].tolist()))
         for size in range(1, min(most, len(items)) + 1):
             for some in combinations(items, size):
-                found[some] += rows
-    return min((rows for rows in found.values() if rows), default=0)
+                support[some] += rows
+    return min((rows for rows in support.values() if rows), default=0)
 
 
 def judge_items(requirement: Requirement, table: CodedTable) -> Verdict:

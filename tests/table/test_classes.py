@@ -1,11 +1,11 @@
-"""Classes are the same whether keys are hashed or addressed directly."""
+"""Classes are the same whether keys are hashed or addressed directly; entries are in order."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from discreet.table import classes, counts
+from discreet.table import classes
 from discreet.table.classes import group_codes
 from discreet.table.counts import order_by_class
 
@@ -15,9 +15,8 @@ def test_both_ways_group_alike(cardinality, monkeypatch):
     rng = np.random.default_rng(cardinality)
     codes = [rng.integers(0, min(cardinality, 40), 3000).astype(np.int32) for _ in range(3)]
     found = []
-    for limit in (2**16, 0):
-        monkeypatch.setattr(classes, "AT_ONCE", limit)
-        monkeypatch.setattr(classes, "is_loaded", lambda kernel: False)
+    for cells in (2**24, 0):
+        monkeypatch.setattr(classes, "TABLE_CELLS", cells)
         found.append(group_codes(codes, [cardinality] * 3, 3000))
     for other in found[1:]:
         np.testing.assert_array_equal(other.class_of_row, found[0].class_of_row)
@@ -30,15 +29,13 @@ def test_both_ways_group_alike(cardinality, monkeypatch):
         assert found[0].class_of_row[row] == seen.setdefault(key, len(seen))
 
 
-def test_both_ways_order_entries_alike(monkeypatch):
+def test_entries_are_ordered_by_class_then_by_value():
     rng = np.random.default_rng(1)
     pairs = np.unique(rng.integers(0, [30, 9], (400, 2)), axis=0)
     of_class, value = rng.permutation(pairs).astype(np.int32).T
-    by_sort = order_by_class(of_class, value, 31, 9)
-    monkeypatch.setattr(counts, "AT_ONCE", 0)
-    by_count = order_by_class(of_class, value, 31, 9)
-    np.testing.assert_array_equal(by_sort[0], by_count[0])
-    np.testing.assert_array_equal(by_sort[1], by_count[1])
+    start, order = order_by_class(of_class, value, 31, 9)
+    np.testing.assert_array_equal(order, np.lexsort((value, of_class)))
+    np.testing.assert_array_equal(start, np.searchsorted(np.sort(of_class), np.arange(32)))
 
 
 def test_keys_in_one_slot_are_told_apart(monkeypatch):

@@ -1,4 +1,4 @@
-"""Counts of values by class: by addressing, sorting, merging or besides single rows."""
+"""Counts of values by class: by addressing, sorting or merging."""
 
 from __future__ import annotations
 
@@ -15,17 +15,14 @@ from discreet.table.classes import classes_of
 from discreet.table.counts import count_values
 
 
-@pytest.mark.parametrize(
-    ("sparse", "fewest", "single"), [(10**6, 1, 0), (0, 0, 0), (0, 10**6, 0), (0, 0, 10**6)]
-)
+@pytest.mark.parametrize(("sparse", "fewest"), [(10**6, 1), (0, 0), (0, 10**6)])
 @given(rows=st.lists(st.tuples(st.integers(0, 4), st.sampled_from("abc")), min_size=1))
-def test_values_are_counted_in_each_class(rows, sparse, fewest, single):
+def test_values_are_counted_in_each_class(rows, sparse, fewest):
     table = coded_table({"q": [q for q, _ in rows], "s": [s for _, s in rows]}, "qs")
     classes = classes_of([table["q"]], table.rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counts, "SPARSE", sparse)
         patch.setattr(counts, "FEWEST", fewest)
-        patch.setattr(counts, "SINGLE", single)
         found = count_values(classes, table["s"])
     pairs = zip(classes.class_of_row.tolist(), table["s"].codes.tolist(), strict=True)
     expected = sorted(Counter(pairs).items())

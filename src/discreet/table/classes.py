@@ -15,10 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.table.budgets import AT_ONCE, IN_CACHE, TABLE_CELLS
+from discreet.table.budgets import IN_CACHE, TABLE_CELLS
 from discreet.table.coded_table import Column
-from discreet.table.kernels import kernel
-from discreet.table.kernels.tiers import is_loaded
 from discreet.typing import AnyInts, Codes
 
 KEY_LIMIT = 2**62
@@ -106,17 +104,13 @@ def pack_keys(
 def _group_keys(keys: NDArray[np.int64], bound: int) -> Classes:
     if bound > min(TABLE_CELLS, 64 * len(keys)):
         return _numbered(_first_by_hash(keys))
-    if len(keys) <= AT_ONCE and not is_loaded(_group_direct):
-        rows = np.arange(len(keys), dtype=np.int32)
-        of_key = np.empty(bound, np.int32)
-        of_key[keys[::-1].copy()] = rows[::-1].copy()  # the last assignment remains: the first row
-        first_row = np.flatnonzero(of_key.take(keys) == rows)
-        of_key[keys[first_row]] = rows[: len(first_row)]
-        numbers = of_key.take(keys)
-        return Classes(numbers, first_row, np.bincount(numbers))
-    class_of_row = np.empty(len(keys), np.int32)
-    first_row, size = _group_direct(keys, bound, class_of_row)
-    return Classes(class_of_row, first_row, size)
+    rows = np.arange(len(keys), dtype=np.int32)
+    of_key = np.empty(bound, np.int32)
+    of_key[keys[::-1].copy()] = rows[::-1].copy()  # the last assignment remains: the first row
+    first_row = np.flatnonzero(of_key.take(keys) == rows)
+    of_key[keys[first_row]] = rows[: len(first_row)]
+    numbers = of_key.take(keys)
+    return Classes(numbers, first_row, np.bincount(numbers))
 
 
 def _numbered(first: Codes) -> Classes:
@@ -148,25 +142,3 @@ def _first_by_hash(keys: NDArray[np.int64]) -> Codes:
         unsettled = keys.take(candidate).view(np.uint64) != remaining
         rest, remaining = rest[unsettled], remaining[unsettled]
     return first
-
-
-# Compiled: five times as fast as NumPy, half a second for ten million rows.
-@kernel
-def _group_direct(
-    keys: NDArray[np.int64], bound: int, class_of_row: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number the keys by first appearance; returns the first row and the size of each class."""
-    class_of_key = np.full(bound, -1, np.int32)
-    first_row = np.empty(min(bound, len(keys)), np.int64)
-    size = np.zeros(min(bound, len(keys)), np.int64)
-    count = 0
-    for row in range(len(keys)):
-        class_ = class_of_key[keys[row]]
-        if class_ < 0:
-            class_ = count
-            class_of_key[keys[row]] = class_
-            first_row[class_] = row
-            count += 1
-        size[class_] += 1
-        class_of_row[row] = class_
-    return first_row[:count].copy(), size[:count].copy()

@@ -22,16 +22,13 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.table.budgets import AT_ONCE, IN_CACHE
+from discreet.table.budgets import IN_CACHE
 from discreet.table.classes import Classes, group_codes, pack_keys
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import stable_order, starts_of
-from discreet.table.kernels.tiers import is_loaded
 from discreet.typing import Codes, Floats, Ints
 
 SPARSE = 8  # cells for each entry, above which entries are sorted
-SINGLE = 2  # rows for each class of a single row, below which values of these are not counted
 FEWEST = 64  # entries for each descent, from which on runs of ascending ones are merged
 
 
@@ -203,29 +200,8 @@ def summed_weights(table: CodedTable, classes: Classes) -> NDArray[np.float64] |
 def count_values(classes: Classes, column: Column) -> ValueCounts:
     """Count the values of one attribute in every class."""
     shape = (classes.count, column.cardinality)
-    if column.weights is None:
-        single = classes.size == 1
-        if SINGLE * np.count_nonzero(single) > len(column.codes):
-            return _count_besides(single, classes, column)
     key, _ = pack_keys([classes.class_of_row, column.codes], shape, len(column.codes))
     return _sum_keys(key, column.weights, shape, column.total)
-
-
-def _count_besides(single: NDArray[np.bool_], classes: Classes, column: Column) -> ValueCounts:
-    """The same where most classes are of a single row, whose value need not be counted."""
-    cardinality = column.cardinality
-    rest = np.flatnonzero(~single.take(classes.class_of_row))
-    key = np.multiply(classes.class_of_row[rest], cardinality, dtype=np.int64) + column.codes[rest]
-    keys, count = np.unique(key, return_counts=True)
-    of_class, first = np.unique(keys // cardinality, return_index=True)
-    length = single.astype(np.int64)
-    length[of_class] = np.diff(first, append=len(keys))
-    start = starts_of(length)
-    value, counts = np.empty(start[-1], np.int32), np.ones(start[-1], np.int64)
-    value[start.take(classes.class_of_row)] = column.codes  # the first entry of each class
-    place = np.arange(len(keys)) + np.repeat(start[of_class] - first, length[of_class])
-    value[place], counts[place] = keys % cardinality, count
-    return ValueCounts(start, value, counts, cardinality, column.total)
 
 
 def sum_counts(
@@ -273,35 +249,9 @@ def order_by_class(
     of_class: NDArray[np.int32], value: NDArray[np.int32], classes: int, cardinality: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the start of each class, and the order that sorts entries by class, then by value."""
-    if len(value) <= AT_ONCE and not is_loaded(_counting_sort):
-        size = np.bincount(of_class, minlength=classes)
-        by_value = stable_order(value, cardinality)
-        order = by_value[stable_order(of_class[by_value], classes)]
-        return np.concatenate(([0], np.cumsum(size))), order
-    by_value = np.arange(len(value))
-    if cardinality > 1:
-        _, by_value = _counting_sort(value, by_value, cardinality)
-    return _counting_sort(of_class, by_value, classes)
-
-
-# Compiled: five times as fast as NumPy's sorting.
-@kernel
-def _counting_sort(
-    key: NDArray[np.int32], order: NDArray[np.int64], keys: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sort ``order`` by the key of its entries, stably; also where each key starts."""
-    start = np.zeros(keys + 1, np.int64)
-    for entry in range(len(key)):
-        start[key[entry] + 1] += 1
-    for k in range(keys):
-        start[k + 1] += start[k]
-    place = start[:-1].copy()
-    ordered = np.empty(len(order), np.int64)
-    for i in range(len(order)):
-        k = key[order[i]]
-        ordered[place[k]] = order[i]
-        place[k] += 1
-    return start, ordered
+    by_value = stable_order(value, cardinality)
+    order = by_value[stable_order(of_class[by_value], classes)]
+    return starts_of(np.bincount(of_class, minlength=classes)), order
 
 
 def _refine(classes: Classes, sensitive: Sequence[Column], target: Column) -> RefinedCounts:

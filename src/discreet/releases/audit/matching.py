@@ -32,9 +32,9 @@ from discreet.knowledge.table import terms_of
 from discreet.methods.base import Task
 from discreet.table.budgets import AT_ONCE, IN_CACHE, TABLE_CELLS
 from discreet.table.classes import group_codes
-from discreet.table.code_maps import code_of_text
+from discreet.table.code_maps import code_of_text, excess
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.graphs import greatest_flow, smallest_connected
+from discreet.table.graphs import greatest_flow
 from discreet.table.kernels.lists import (
     entries_of,
     places_of,
@@ -78,7 +78,8 @@ def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
     ours = _distinct([column.codes for column in published], cardinalities, records.rows)
     theirs = _distinct(original, of_original, task.table.rows)
     if all(sole is not None for sole in sharp):
-        return _excess(ours, theirs, of_original)
+        both = list(ours.codes.T), list(theirs.codes.T)
+        return excess(*both, of_original, ours.rows, theirs.rows)
     if not len(ours.rows):
         return 0
     exact = np.array([sole is not None for sole in sharp])
@@ -89,39 +90,8 @@ def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
     if pairs is None:
         return None
     first, box = pairs
-    return _unserved(ours.rows, theirs.rows, first, box)
-
-
-def _unserved(demand: Ints, supply: Ints, first: Ints, box: Ints) -> int:
-    """Return what a greatest flow from the points leaves of the boxes' demand.
-
-    A first flow serves the boxes of most components; only in the others is a greatest one sought.
-    """
-    point = np.repeat(np.arange(len(supply)), np.diff(first))
-    wanted, left = demand.copy(), supply.copy()
-    live = np.arange(len(box))
-    while len(live):
-        edges, choices = np.bincount(point[live]), np.bincount(box[live])
-        live = live[np.lexsort((choices[box[live]], point[live]))]
-        sent = live[np.flatnonzero(np.diff(point[live], prepend=-1))]  # to the box of least choice
-        sent = sent[np.lexsort((edges[point[sent]], box[sent]))]  # who has least choice first
-        to, gives = box[sent], left[point[sent]]
-        reached = starts_of(gives)
-        taken = np.clip(wanted[to] - (reached[:-1] - reached[np.searchsorted(to, to)]), 0, gives)
-        left[point[sent]] -= taken
-        wanted -= np.bincount(to, taken, len(wanted)).astype(np.int64)
-        live = live[(wanted[box[live]] > 0) & (left[point[live]] > 0)]
-    part = smallest_connected(len(demand) + len(supply), box, len(demand) + point)
-    is_open = np.zeros(len(part), bool)
-    is_open[part[np.flatnonzero(wanted)]] = True
-    if not is_open.any():
-        return 0
-    boxes, points = (np.flatnonzero(one) for one in np.split(is_open[part], [len(demand)]))
-    edge, place = entries_of(first, points)
-    number = np.cumsum(is_open[part]) - 1
-    start = starts_of(np.bincount(place, minlength=len(points)))
-    flow = greatest_flow(demand[boxes], supply[points], start, number[box[edge]].astype(np.int32))
-    return int(demand[boxes].sum() - flow.sum())
+    flow = greatest_flow(ours.rows, theirs.rows, first, box.astype(np.int32))
+    return int(ours.rows.sum() - flow.sum())
 
 
 def unexplained_rows(
@@ -133,36 +103,24 @@ def unexplained_rows(
 ) -> list[str]:
     """Return the problem of rows of a table that correspond to no row of the original."""
     rows = records.rows
-    excess = (
+    unmatched = (
         unmatched_rows(records, task, levels)
         if source_row is None
         else untraced_rows(records, task, levels, source_row)
     )
-    if excess is None:
+    if unmatched is None:
         return [
             f"cells of '{table}' overlap so much that its rows can't be matched to the original"
         ]
-    if not excess:
+    if not unmatched:
         return []
-    return [f"{excess} of {rows} rows of '{table}' correspond to no row of the original"]
+    return [f"{unmatched} of {rows} rows of '{table}' correspond to no row of the original"]
 
 
 def _distinct(codes: list[Codes], cardinalities: list[int], rows: int) -> Side:
     combinations = group_codes(codes, cardinalities, rows)
     chosen = [column[combinations.first_row] for column in codes]
     return Side(np.ascontiguousarray(np.array(chosen, np.int32).T), combinations.size)
-
-
-def _excess(ours: Side, theirs: Side, cardinalities: list[int]) -> int:
-    """Return the excess of published over original rows, for cells that do not overlap."""
-    both = np.concatenate((ours.codes, theirs.codes))
-    columns = [np.ascontiguousarray(column) for column in both.T]
-    combined = group_codes(columns, cardinalities, len(both))
-    of_ours = combined.class_of_row[: len(ours.rows)]
-    of_theirs = combined.class_of_row[len(ours.rows) :]
-    seen = np.bincount(of_ours, ours.rows, combined.count)
-    held = np.bincount(of_theirs, theirs.rows, combined.count)
-    return int(np.maximum(seen - held, 0).sum())
 
 
 def _joined(

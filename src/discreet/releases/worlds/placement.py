@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from math import comb, prod
+from math import comb
 from operator import mul
 
 import numpy as np
@@ -36,7 +36,6 @@ from discreet.table.kernels.lists import distinct_values, entries_of, starts_of
 from discreet.typing import AnyInts
 
 EXACT_PEOPLE = 64  # in a component that is counted exactly
-FEW_WORLDS = 50  # at most so many are counted world by world, without arrays
 EXACT_COMPONENTS = 2000  # components that are counted exactly, smallest first
 FEW_ROUNDS = 30  # of scaling, after which edges that no world uses are left out
 SCALING_ROUNDS = 200
@@ -271,37 +270,13 @@ def count_components(
         edges = [(start[kind], start[kind + 1]) for kind in kinds]
         fits = [tuple(group[low:high].tolist()) for low, high in edges]
         counts = people[kinds].tolist()
-        shares = _shares_of_alike(fits, counts, size) if kind_of_group is None else None
-        if shares is None:
-            counted = expected_places(fits, counts, size, kind_of_group)
-            if counted is None:
-                all_exact = False
-                continue
-            shares = [np.array(of_kind) / n for of_kind, n in zip(counted, counts, strict=True)]
-        for (low, high), share in zip(edges, shares, strict=True):
-            weight[low:high] = share
+        counted = expected_places(fits, counts, size, kind_of_group)
+        if counted is None:
+            all_exact = False
+            continue
+        for (low, high), of_kind, number in zip(edges, counted, counts, strict=True):
+            weight[low:high] = np.array(of_kind) / number
     return all_exact
-
-
-def _shares_of_alike(
-    fits: Sequence[tuple[int, ...]], people: Sequence[int], size: NDArray[np.int64]
-) -> list[NDArray[np.float64]] | None:
-    """Return the shares of each kind, counted with kinds that fit the same groups as one.
-
-    None where no two do, or the groups may have too many states for that.
-    """
-    total: dict[tuple[int, ...], int] = defaultdict(int)
-    for fit, count in zip(fits, people, strict=True):
-        total[fit] += count
-    groups = list(set().union(*total))
-    if len(total) == len(fits) or prod((size[groups] + 1).tolist()) > EXACT_STATES:
-        return None
-    counted = expected_places(list(total), list(total.values()), size)
-    if counted is None:
-        return None
-    places = zip(total.items(), counted, strict=True)
-    share = {fit: np.array(of_fit) / count for (fit, count), of_fit in places}
-    return [share[fit] for fit in fits]
 
 
 def expected_places(
@@ -323,18 +298,15 @@ def expected_places(
     if all(count == 1 for count in people) and full < KEY_LIMIT:
         if kind_of_group is not None and any(len(set(kind_of_group[list(f)])) > 1 for f in fits):
             return None  # one person has no group of each of several kinds
-        if prod(len(fit) for fit in fits) > FEW_WORLDS:
-            return _expected_of_single(
-                [np.array([(units[g], widths[g]) for g in fit]) for fit in fits], full
-            )
+        return _expected_of_single(
+            [np.array([(units[g], widths[g]) for g in fit]) for fit in fits], full
+        )
     # People of one group first, then those of the same groups in turn: a group that is full, or
     # that no later person fits, adds no states. The order changes no count.
     order = sorted(range(len(fits)), key=lambda kind: (len(fits[kind]) > 1, tuple(fits[kind])))
     ordered = [fits[kind] for kind in order], [people[kind] for kind in order]
     expected = _counted_places(*ordered, units, widths, kind_of_group)
-    if expected is None:
-        return _counted_places(fits, people, units, widths, kind_of_group)
-    return [expected[place] for place in np.argsort(order)]
+    return None if expected is None else [expected[place] for place in np.argsort(order)]
 
 
 def _counted_places(

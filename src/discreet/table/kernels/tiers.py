@@ -67,11 +67,6 @@ def kernel(
     return Kernel(function, work, wraps, interpreted)
 
 
-def is_loaded(function: Callable[..., object]) -> bool:
-    """Return whether a kernel runs compiled: without a delay, or because that was asked for."""
-    return isinstance(function, Kernel) and (function.loaded or TIERS.asked == "compiled")
-
-
 def is_worthwhile(function: Callable[..., object], seconds: float) -> bool:
     """Return whether to call a kernel, compiled, where another way takes so many seconds longer."""
     return isinstance(function, Kernel) and (function.loaded or function.pays(seconds))

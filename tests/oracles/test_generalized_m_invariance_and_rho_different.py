@@ -20,7 +20,7 @@ from tests.properties.test_publish_m_invariance_and_rho_different import (
 from tests.saving import UNATTACKED
 
 import discreet as dc
-from discreet.releases.kinds.generalized_buckets import GeneralizedBucketsKind
+from discreet.releases.kinds.bucketized import GeneralizedBucketsKind
 
 
 def groups_of(folder: Path):

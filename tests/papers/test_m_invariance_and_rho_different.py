@@ -23,7 +23,7 @@ from discreet.methods.base import Bucketized, Counterfeits, Task
 from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.methods.series.beliefs.estimates import individual, persistence, shares
 from discreet.methods.shared.grouped_rows import with_cells
-from discreet.releases.kinds.generalized_buckets import GeneralizedBucketsKind
+from discreet.releases.kinds.bucketized import GeneralizedBucketsKind
 from discreet.requirements.base import Domain
 from discreet.requirements.diversity import DistinctLDiversity
 from discreet.table.classes import classes_of

@@ -46,32 +46,16 @@ class Population:
         fitting = fitting_groups(coverages, values, cells)
         return None if fitting is None else (*fitting, classes)
 
-    def covered(self, published: CodedTable, levels: Mapping[str, int]) -> NDArray[np.int64] | None:
-        """(classes + 1,) The persons whom each class covers; the last: whom none does.
-
-        None where a person fits several classes.
-        """
-        pairs = self.fits(published, levels)
-        if pairs is None:
-            return None
-        start, group, classes = pairs
-        fitting = np.diff(start)
-        if (fitting > 1).any():
-            return None
-        class_of_kind = np.full(self.kinds.count, classes.count)
-        class_of_kind[fitting == 1] = group
-        people = np.bincount(class_of_kind, self.kinds.size, classes.count + 1)
-        return people.astype(np.int64)
-
     def persons_fitting(
-        self, published: CodedTable, levels: Mapping[str, int]
+        self, published: CodedTable, levels: Mapping[str, int], *, alone: bool = False
     ) -> NDArray[np.int64] | None:
         """(classes + 1,) The persons whom the cells of each class fit; the last: whom none does.
 
-        A person may fit several classes. None where there are too many pairs to count.
+        A person may fit several classes. None where there are too many pairs to count, or where a
+        person fits several although each must fit one ``alone``.
         """
         pairs = self.fits(published, levels)
-        if pairs is None:
+        if pairs is None or (alone and (np.diff(pairs[0]) > 1).any()):
             return None
         start, group, classes = pairs
         people = np.repeat(self.kinds.size, np.diff(start))

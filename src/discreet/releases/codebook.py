@@ -111,8 +111,6 @@ class Codebook:
             case ".csv":
                 text = self.to_csv()
             case ".xml":
-                from discreet.releases.codebook import ddi_codebook
-
                 text = ddi_codebook(self)
             case _:
                 raise InputError(f"{path}: a codebook ends in .json, .csv or .xml (DDI-Codebook).")

@@ -17,9 +17,7 @@ KINDS: Registry[Kind] = Registry(
     {
         "generalized": "discreet.releases.kinds.generalized:GeneralizedKind",
         "bucketized": "discreet.releases.kinds.bucketized:BucketizedKind",
-        "generalized-buckets": (
-            "discreet.releases.kinds.generalized_buckets:GeneralizedBucketsKind"
-        ),
+        "generalized-buckets": ("discreet.releases.kinds.bucketized:GeneralizedBucketsKind"),
         "decomposed": "discreet.releases.kinds.decomposed:DecomposedKind",
         "projected": "discreet.releases.kinds.projected:ProjectedKind",
     },

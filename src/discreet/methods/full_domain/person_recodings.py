@@ -36,7 +36,7 @@ from discreet.methods.shared.frequency_sets import FrequencySet
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.judged_persons import counts_on_persons
 from discreet.methods.shared.lattice import Node
-from discreet.requirements.attackers.demands import Demand, demands_of, limited
+from discreet.requirements.attackers.judging import Demand, demands_of, limited
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.classes import Classes, group_codes
 from discreet.table.counts import ClassCounts

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from discreet.methods.base import CellColumn, Generalized, Task
-from discreet.requirements.attackers.demands import Demand, demands_of
+from discreet.requirements.attackers.judging import Demand, demands_of
 from discreet.requirements.base import Requirement
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column

@@ -66,7 +66,7 @@ from discreet.methods.mondrian.units import Judge, Units
 from discreet.methods.shared.grouped_rows import merge_equal_cells
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.tight_cells import cells_of_nodes, require_one_meaning, tightened
-from discreet.requirements.attackers.demands import Demand, limited
+from discreet.requirements.attackers.judging import Demand, limited
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.kernels.lists import distinct_values, starts_of

@@ -12,7 +12,7 @@ from discreet.knowledge.population import Population
 from discreet.methods.base import Task
 from discreet.methods.mondrian.regions import ranges_of
 from discreet.methods.shared.frequency_sets import OnDemand, refine
-from discreet.requirements.attackers.demands import Demand
+from discreet.requirements.attackers.judging import Demand
 from discreet.requirements.population import PopulationRisk
 from discreet.table.classes import Classes, classes_of
 from discreet.table.coded_table import CodedTable, Column

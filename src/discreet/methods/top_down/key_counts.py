@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.requirements.attackers.demands import Demand
+from discreet.requirements.attackers.judging import Demand
 from discreet.requirements.base import Domains
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column

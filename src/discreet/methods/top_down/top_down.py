@@ -51,7 +51,7 @@ from discreet.methods.manifest_entry import MethodEntry, StatedRelease, label_pr
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.tight_cells import cells_of_nodes, require_one_meaning
 from discreet.methods.top_down.key_counts import KeyGroups
-from discreet.requirements.attackers.demands import demands_of
+from discreet.requirements.attackers.judging import demands_of
 from discreet.requirements.attackers.km_anonymity import KmAnonymity
 from discreet.requirements.judge import judged_on_items
 from discreet.table.classes import classes_of, group_codes

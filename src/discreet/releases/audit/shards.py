@@ -114,7 +114,7 @@ def _verdict_in_population(
     population, levels = original.basis.population, manifest.method.levels_of(name) or {}
     alone = isinstance(requirement, DeltaPresence)  # a person is in one group, or in none
     try:
-        people = (population.covered if alone else population.persons_fitting)(table, levels)
+        people = population.persons_fitting(table, levels, alone=alone)
     except InputError:  # cells that no person of the population fits
         return Verdict(False, {})
     if people is None:

@@ -39,7 +39,6 @@ from discreet.releases.worlds.sensitive_sets import (
     signatures_with,
 )
 from discreet.table.assignments import (
-    FEW_VALUES,
     PossibleRows,
     Sets,
     World,
@@ -134,36 +133,14 @@ def _values_in_rows(sets: Sets, signatures: SensitiveSignatures, known: int) -> 
 
 
 def count_values(begin: Ints, row: Ints32, codes: Ints32, offset: Ints) -> Ints32:
-    """Return how many values of each attribute the rows of each entry have.
-
-    Attributes of few values have a bit for each in words of 64 bits, which entries combine.
-    """
+    """Return how many values of each attribute the rows of each entry have."""
     counts = np.zeros((len(begin) - 1, codes.shape[1]), np.int32)
-    values = np.diff(offset)
-    few = np.flatnonzero(values <= FEW_VALUES)
-    first_bit = starts_of(values[few])
-    word, bit = np.divmod(first_bit[:-1] + codes[:, few], 64)
-    owner = np.repeat(few, values[few])  # the attribute of each bit
-    power = np.left_shift(np.uint64(1), bit.astype(np.uint64))
-    for number in range(-(-int(first_bit[-1]) // 64)):
-        of_row = np.bitwise_or.reduce(np.where(word == number, power, np.uint64(0)), axis=1)
-        owners = owner[64 * number : 64 * (number + 1)]
-        for part in stretches(np.diff(begin)):
-            filled = part.start + np.flatnonzero(np.diff(begin[part.start : part.stop + 1]))
-            if not len(filled):
-                continue
-            bits = of_row[row[begin[part.start] : begin[part.stop]]]
-            occurs = np.bitwise_or.reduceat(bits, begin[filled] - begin[part.start])
-            for attribute in np.unique(owners):
-                mask = sum(1 << int(place) for place in np.flatnonzero(owners == attribute))
-                counts[filled, attribute] += count_bits(occurs & np.uint64(mask))
-    for attribute in np.flatnonzero(values > FEW_VALUES):
-        for part in stretches(np.diff(begin)):
-            entry = np.repeat(np.arange(part.stop - part.start), np.diff(begin)[part])
-            value = codes[row[begin[part.start] : begin[part.stop]], attribute]
-            pair = distinct_values(entry * values[attribute] + value)
-            distinct = pair // values[attribute]
-            counts[part, attribute] = np.bincount(distinct, minlength=part.stop - part.start)
+    for part in stretches(np.diff(begin)):
+        entry = np.repeat(np.arange(part.stop - part.start), np.diff(begin)[part])
+        rows = row[begin[part.start] : begin[part.stop]]
+        for attribute, values in enumerate(np.diff(offset).tolist()):
+            pair = distinct_values(entry * values + codes[rows, attribute])
+            counts[part, attribute] = np.bincount(pair // values, minlength=part.stop - part.start)
     return counts
 
 

@@ -1,4 +1,6 @@
-"""Judge requirements on the groups of attackers, from the cells of a table alone.
+"""What must hold for whom, and requirements judged on the groups of attackers.
+
+A demand is a set of columns that attackers know, with its requirements.
 
 The rows are grouped anew for every set of columns; nothing is shared with the methods, which
 count while they search. Columns with one cell drop out. Where the sets are all combinations of
@@ -9,7 +11,7 @@ set costs one pass over the rows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import comb, prod
@@ -18,13 +20,70 @@ import numpy as np
 
 from discreet.requirements.attackers.attacker import KeySets
 from discreet.requirements.base import Domains, Requirement, Verdict
-from discreet.requirements.judge import vacuous_for
+from discreet.requirements.judge import key_sets as key_sets_of
+from discreet.requirements.judge import limits_knowledge, vacuous_for
 from discreet.table.budgets import AT_ONCE
-from discreet.table.classes import classes_of, pack_keys
+from discreet.table.classes import classes_of, group_codes, pack_keys
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.counts import ClassCounts, ValueCounts, count_classes
+from discreet.table.counts import ClassCounts, ValueCounts, count_classes, sum_counts
 from discreet.table.kernels import kernel
-from discreet.typing import AnyInts, Codes, Ints
+from discreet.typing import AnyInts, Bools, Codes, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Demand:
+    """Requirements that hold for the groups of some sets of columns."""
+
+    keys: KeySets
+    requirements: tuple[Requirement, ...]  # without the attributes whose values are known
+
+    def passes_where_known(
+        self,
+        of_class: Ints,  # (entries,)
+        row: Ints,  # (entries,) a row that has the entry's sensitive values
+        count: Ints,  # (entries,)
+        classes: int,
+        sensitive: Mapping[str, Column],
+        domains: Domains,
+    ) -> Bools:
+        """(classes,) Which pass for each value of the known sensitive attributes that they have."""
+        known = [sensitive[name] for name in self.keys.known]
+        codes: list[Codes] = [of_class.astype(np.int32), *(column.codes[row] for column in known)]
+        inner = group_codes(codes, [classes, *(column.cardinality for column in known)], len(row))
+        size = np.bincount(inner.class_of_row, count, inner.count).astype(np.int64)
+        of_group = inner.class_of_row.astype(np.int64)
+        values = {
+            name: sum_counts(
+                of_group, column.codes[row], count, (inner.count, column.cardinality),
+                column.reference,
+            )
+            for name, column in sensitive.items()
+            if name not in self.keys.known
+        }  # fmt: skip
+        passes = np.ones(inner.count, bool)
+        for requirement in self.requirements:
+            passes &= requirement.passes(ClassCounts(size, values), domains)
+        passing = np.ones(classes, bool)
+        passing[of_class[inner.first_row[~passes]]] = False
+        return passing
+
+
+def demands_of(requirements: Iterable[Requirement], table: CodedTable) -> list[Demand]:
+    """The sets of columns that the attackers of some requirements know, with what must hold."""
+    quasi = tuple(column.name for column in table.quasi_identifiers)
+    sensitive = [column.name for column in table.sensitive]
+    by_keys: dict[KeySets, list[Requirement]] = {}
+    for requirement in requirements:
+        for keys in key_sets_of(requirement, quasi) or (KeySets(quasi, len(quasi)),):
+            judged = requirement.within([name for name in sensitive if name not in keys.known])
+            if judged is not None:
+                by_keys.setdefault(keys, []).append(judged)
+    return [Demand(keys, tuple(judged)) for keys, judged in by_keys.items()]
+
+
+def limited(requirements: Sequence[Requirement]) -> bool:
+    """Return whether some requirement holds only for attackers who know some columns."""
+    return any(limits_knowledge(requirement) for requirement in requirements)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ _HOME_OF_NAME = {
     "audit_series": "discreet.api.series",
     "measure": "discreet.api.measure",
     "attack": "discreet.api.attack",
+    "attack_table": "discreet.api.attack_table",
     "evidence": "discreet.addons.evidence.make",
     "compare": "discreet.api.compare",
     "repair": "discreet.api.repair",
@@ -58,6 +59,7 @@ _HOME_OF_NAME = {
     "Measures": "discreet.utility.figures",
     "ProjectedMeasures": "discreet.utility.figures",
     "AttackReport": "discreet.attacks.run",
+    "TableAttack": "discreet.attacks.tables.table_attack",
     "Evidence": "discreet.addons.evidence.document",
     "Comparison": "discreet.utility.comparison",
     "Repairs": "discreet.api.repair",
@@ -123,6 +125,7 @@ if TYPE_CHECKING:
     from discreet.addons.evidence.make import evidence as evidence
     from discreet.api.apply import apply as apply
     from discreet.api.attack import attack as attack
+    from discreet.api.attack_table import attack_table as attack_table
     from discreet.api.audit import audit as audit
     from discreet.api.bayes import BayesAudit as BayesAudit
     from discreet.api.bayes import audit_bayes as audit_bayes
@@ -140,6 +143,7 @@ if TYPE_CHECKING:
     from discreet.api.series import audit_series as audit_series
     from discreet.api.series_audit import SeriesAudit as SeriesAudit
     from discreet.attacks.run import AttackReport as AttackReport
+    from discreet.attacks.tables.table_attack import TableAttack as TableAttack
     from discreet.errors import AuditError as AuditError
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.errors import EngineError as EngineError

@@ -67,6 +67,9 @@ def run(frame: pl.DataFrame, folder: Path) -> bool:
     book.save(folder / "codebook.xml")
     measures: dc.Measures | dc.ProjectedMeasures = dc.measure(release, original=frame)
     attacks: dc.AttackReport = dc.attack(release, original=frame, attacks=["linking"])
+    guesses: dc.TableAttack = dc.attack_table(
+        frame, original=frame, quasi=["age"], sensitive=["diagnosis"], control=frame
+    )
     compared: dc.Comparison = dc.compare(frame, job, methods=["mondrian"], vary={"l": [2, 3]})
     checked: dc.Check = dc.check(
         frame,
@@ -85,6 +88,7 @@ def run(frame: pl.DataFrame, folder: Path) -> bool:
         audit,
         measures,
         attacks,
+        guesses,
         compared,
         checked,
         profiled,

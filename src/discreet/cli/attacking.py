@@ -11,9 +11,14 @@ from discreet.cli.checking import (
     CorrelationFile,
     KeyFile,
     PersonsFile,
-    ReleaseFolders,
+    QuasiColumns,
+    ReleaseFoldersOrTable,
+    RolesJob,
+    SensitiveColumns,
     SeriesLedger,
+    SuppressedCells,
     audit_of_series,
+    column_names,
 )
 from discreet.cli.console import (
     Debug,
@@ -36,10 +41,10 @@ if TYPE_CHECKING:
 
 
 def attack(
-    releases: ReleaseFolders = None,
+    releases: ReleaseFoldersOrTable = None,
     original: Annotated[
         Path | None,
-        typer.Option("--original", help="Job file of the original; needed for one release."),
+        typer.Option("--original", help="Job file of the original; of a table also a table."),
     ] = None,
     attacks: Annotated[
         str | None, typer.Option("--attacks", help="Comma-separated attacks; default: all.")
@@ -66,6 +71,14 @@ def attack(
         bool,
         typer.Option("--quick", help="Estimate from targets drawn at random, with intervals."),
     ] = False,
+    quasi: QuasiColumns = None,
+    sensitive: SensitiveColumns = None,
+    job: RolesJob = None,
+    control: Annotated[
+        Path | None,
+        typer.Option("--control", help="Of a table: rows that it was not made from."),
+    ] = None,
+    suppressed: SuppressedCells = None,
     page: PageFile = None,
     language: PageLanguage = "en",
     ledger: SeriesLedger = None,
@@ -83,7 +96,7 @@ def attack(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Measure what attackers infer from a release.
+    """Measure what attackers infer from a release, or from a table of any tool.
 
     Each attacker has given background knowledge; beliefs are scored against the original.
     """
@@ -97,9 +110,28 @@ def attack(
             return
         if not releases or len(releases) > 1 or original is None:
             raise InputError(
-                "Name one release folder and its job (--original), several folders with --persons, "
-                "or a series with --ledger."
+                "Name one release folder and its job (--original), a table and its original, "
+                "several folders with --persons, or a series with --ledger."
             )
+        if releases[0].is_file():
+            from discreet.api.attack_table import attack_table
+            from discreet.report.terminal import table_attack_lines
+
+            chosen = _chosen(attacks, knowledge)
+            with progress_bar(quiet=quiet) as progress:
+                of_table = attack_table(
+                    releases[0], original=original, job=job, quasi=column_names(quasi),
+                    sensitive=column_names(sensitive), control=control, attacks=chosen,
+                    suppressed=suppressed or (), threshold=threshold, seconds=seconds,
+                    progress=progress,
+                )  # fmt: skip
+            if page is not None:
+                write_page(page, of_table, quiet=quiet, language=language)
+            if json:
+                say_json(of_table.to_dict())
+            else:
+                say_lines(str(of_table).splitlines() if verbose else table_attack_lines(of_table))
+            return
         from discreet.api.attack import attack as run_attack
         from discreet.report.terminal import attack_lines
 

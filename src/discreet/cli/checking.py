@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,6 +32,25 @@ ReleaseFolder = Annotated[Path, typer.Argument(help="Release folder.")]
 ReleaseFolders = Annotated[
     list[Path] | None, typer.Argument(help="Release folder; several for a series.")
 ]
+ReleaseFoldersOrTable = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Release folder; several for a series; or a table of any tool."),
+]
+QuasiColumns = Annotated[
+    list[str] | None,
+    typer.Option("--quasi", help="Of a table: columns an attacker may know, age,zip or repeated."),
+]
+SensitiveColumns = Annotated[
+    list[str] | None,
+    typer.Option("--sensitive", help="Of a table: sensitive columns, a,b or repeated."),
+]
+RolesJob = Annotated[
+    Path | None, typer.Option("--job", help="Of a table: job file with roles and hierarchies.")
+]
+SuppressedCells = Annotated[
+    list[str] | None,
+    typer.Option("--suppressed", help="Of a table: cell that means suppressed; default: '*'."),
+]
 SeriesLedger = Annotated[
     str | None, typer.Option("--ledger", help="Audit all releases of this ledger.")
 ]
@@ -45,6 +65,11 @@ CorrelationFile = Annotated[
         "--correlation", help="Transition probabilities of values, which rho-different relies on."
     ),
 ]
+
+
+def column_names(given: list[str] | None) -> list[str]:
+    """The names of ``a,b`` or of a repeated option; quotes around a name keep a comma in it."""
+    return [name for row in csv.reader(given or (), skipinitialspace=True) for name in row]
 
 
 def audit(

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.cli.checking import column_names
 from discreet.cli.console import (
     Debug,
     Json,
@@ -94,16 +95,16 @@ def check(
             found = run_check(
                 data,
                 job,
-                quasi=_names(quasi),
-                sensitive=_names(sensitive),
-                person=_names(person),
+                quasi=column_names(quasi),
+                sensitive=column_names(sensitive),
+                person=column_names(person),
                 k=k,
                 l=ell,
                 t=t,
                 requirements=[_parsed(one) for one in require or ()],
                 distance=dict(_pair(one) for one in distance or ()),
-                sensitive_values=_values(sensitive_values, _names(sensitive)),
-                harmless_values=_values(harmless_values, _names(sensitive)),
+                sensitive_values=_values(sensitive_values, column_names(sensitive)),
+                harmless_values=_values(harmless_values, column_names(sensitive)),
                 missing=missing or (),
                 source=source_options(source),
                 table=table,
@@ -124,11 +125,6 @@ def check(
                     "passes, or reports that none can."
                 )
             raise typer.Exit(1)
-
-
-def _names(given: Columns) -> list[str]:
-    """The names of ``a,b`` or of a repeated option; quotes around a name keep a comma in it."""
-    return [name for row in csv.reader(given or (), skipinitialspace=True) for name in row]
 
 
 def _pair(given: str) -> tuple[str, str]:

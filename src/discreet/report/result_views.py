@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from discreet.attacks.run import AttackReport
+from discreet.attacks.tables.table_attack import TableAttack
 from discreet.job.table_check import Check
 from discreet.job.table_profile import Profile
 from discreet.releases.audit.audit import Audit
 from discreet.report.charts.chart import Chart
 from discreet.report.charts.result_charts import belief_chart, picture_charts
-from discreet.report.pages.attack_page import attack_page
+from discreet.report.pages.attack_page import attack_page, table_attack_page
 from discreet.report.pages.check_page import check_charts, check_page
 from discreet.report.pages.measure_page import (
     comparison_charts,
@@ -37,6 +38,7 @@ MEASURED = ResultView(lambda m: measure_page(m.to_dict()), lambda m: measure_cha
 VIEWS: dict[type[Any], ResultView] = {
     Audit: ResultView(audit_page, lambda audit: picture_charts(audit.picture)),
     AttackReport: ResultView(attack_page, lambda a: [belief_chart(a.findings, a.threshold)]),
+    TableAttack: ResultView(table_attack_page, lambda _: []),
     Measures: MEASURED,
     ProjectedMeasures: MEASURED,
     Comparison: ResultView(comparison_page, comparison_charts),

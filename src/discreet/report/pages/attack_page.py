@@ -46,6 +46,7 @@ from discreet.statements import Statement
 if TYPE_CHECKING:
     from discreet.attacks.risk import Risk
     from discreet.attacks.run import AttackReport
+    from discreet.attacks.tables.table_attack import TableAttack
 
 TONES: dict[str, Tone] = {WITHIN: "good", EXCEEDED: "bad", NO_GUARANTEE: "warn", NO_BETTER: "good"}
 
@@ -94,6 +95,59 @@ def attack_page(
         cards=list(_cards(report, exceeded, bounded)),
         sections=sections,
     )
+
+
+def table_attack_page(found: TableAttack) -> Page:
+    """Return the page of attacks on a table of any tool."""
+    worst = found.strongest
+    gaining = sum(one.is_significant for one in found.attackers)
+    sections = []
+    if found.attackers:
+        sections.append(Section(label("attackers"), _guesses(found), label("attackers")))
+    if found.exact is not None:
+        exact_part = joined([worst_attackers(found.exact), attack_details(found.exact)])
+        sections.append(Section(label("details"), exact_part, label("details")))
+    cards = [Card("rows", label("rows"), found.rows, f"{found.rows:,}")]
+    if found.attackers:
+        total = len(found.attackers)
+        shown = label("of", count=gaining, total=total)
+        cards.append(Card("gaining", label("attackers-who-gain"), gaining, shown))
+    if worst is not None:
+        rate = worst.success.share
+        cards.append(Card("greatest-gain", label("success"), rate, f"{rate:.1%}", worst.aim))
+    return Page(
+        kind=label("attack-report"),
+        subject="",
+        heading=found.summary,
+        tone="warn" if worst is not None or found.exact is not None else "good",
+        lede=(found.reading, *found.remarks),
+        cards=cards,
+        sections=sections,
+    )
+
+
+def _guesses(found: TableAttack) -> Markup:
+    """Return a line for each attacker who guesses, those who gain most first."""
+    rows = []
+    for one in sorted(found.attackers, key=lambda attacker: -attacker.gain):
+        excess = one.excess
+        rows.append(
+            (
+                explained(exact(one.attack), Statement("attack.who", knowledge=one.knowledge)),
+                _aim(one.aim),
+                _criterion(one.criterion),
+                f"{one.success.share:.1%}",
+                f"{one.success.interval[0]:.1%} – {one.success.interval[1]:.1%}",
+                f"{one.baseline.share:.1%}",
+                "–" if one.control is None else f"{one.control.share:.1%}",
+                "–" if excess is None else f"{excess[0]:.1%}",
+            )
+        )
+    head = labels(
+        "attacker", "what-is-learnt", "criterion", "success", "interval", "without-the-table",
+        "holdout", "excess",
+    )  # fmt: skip
+    return table(head, rows, range(3, 8))
 
 
 def worst_attackers(report: AttackReport, most: int = LINES) -> Markup:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.api.attack_table import KNOW_THE_METHOD, attack_table
-from discreet.api.other_table import Shape, open_table
+from discreet.api.other_table import TableShape, open_table
 from discreet.attacks.tables.joint_tables import join_tables, nearest_rows
 from discreet.errors import InputError
 
@@ -89,7 +89,7 @@ def test_other_notations_give_the_same_figures(notation):
     theirs = ours.with_columns(pl.col("age").replace(notation))
     expected = attack_table(ours, original=frame, **ROLES)
     found = attack_table(theirs, original=frame, **ROLES)
-    assert found.shape == expected.shape == Shape.GENERALIZED
+    assert found.shape == expected.shape == TableShape.GENERALIZED
     assert figures(found.exact) == figures(expected.exact)
 
 
@@ -102,11 +102,11 @@ def test_fully_suppressed_rows_are_read_as_covering_every_person():
         for name in ("age", "zip")
     )
     opened = open_table(table, frame, **ROLES)
-    assert opened.shape == Shape.GENERALIZED
+    assert opened.shape == TableShape.GENERALIZED
     suppressed = open_table(
         table.with_columns(pl.col("age", "zip").replace("*", None)), frame, **ROLES
     )
-    assert suppressed.shape == Shape.GENERALIZED  # a missing key of sdcMicro, where none was
+    assert suppressed.shape == TableShape.GENERALIZED  # a missing key of sdcMicro, where none was
 
 
 def test_the_copy_of_the_original_is_every_row_singled_out():
@@ -131,7 +131,7 @@ def test_noise_and_swapping_are_read_as_perturbed_and_linked_row_by_row():
     found = attack_table(
         noisy(frame), original=frame, quasi=["age", "zip", "salary"], sensitive=["disease"]
     )
-    assert found.shape == Shape.PERTURBED
+    assert found.shape == TableShape.PERTURBED
     linked = {one.attack: one.success.share for one in found.attackers}
     assert linked["record-linkage"] > 0.2
     # One assignment for all persons uses that a row belongs to one person only.
@@ -142,7 +142,7 @@ def test_rows_drawn_anew_are_synthetic_and_no_attacker_gains():
     found = attack_table(
         people(600, seed=5), original=people(600, seed=6), control=people(600, seed=7), **ROLES
     )
-    assert found.shape == Shape.SYNTHETIC
+    assert found.shape == TableShape.SYNTHETIC
     assert {one.attack for one in found.attackers} == {
         "singling-out", "linkability", "inference", "membership",
     }  # fmt: skip

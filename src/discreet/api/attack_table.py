@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.api.attack import parse_attacks
-from discreet.api.other_table import OtherTable, Shape, holdout_of, open_table
+from discreet.api.other_table import OtherTable, TableShape, holdout_of, open_table
 from discreet.attacks.base import Attack
 from discreet.attacks.registry import all_attacks
 from discreet.attacks.run import AttackReport, run_attacks
@@ -76,7 +76,7 @@ def attack_table(
     elif opened.is_true:
         remarks.append(Statement("tables.no-roles"))
     attackers: list[Success] = []
-    if shape is not Shape.GENERALIZED:
+    if shape is not TableShape.GENERALIZED:
         attackers = _guessing(opened, joint, roles, np.random.default_rng(seed), progress)
         if control is None:
             remarks.append(Statement("tables.no-control"))

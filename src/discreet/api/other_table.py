@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet import __version__
 from discreet.api.opened_release import names_job
 from discreet.errors import InputError
 from discreet.hierarchies.cells import SUPPRESSED
@@ -29,13 +28,13 @@ from discreet.job.model import Job
 from discreet.job.proposing.job_text import propose_for
 from discreet.job.proposing.untyped_table import UntypedTable, read_untyped
 from discreet.methods.base import Progress, Task, no_progress
-from discreet.methods.manifest_entry import MethodEntry
 from discreet.pipeline.prepare import prepare
-from discreet.releases.kinds.generalized import RECORDS, GeneralizedKind
-from discreet.releases.manifest import AttributeEntry, Manifest, TableEntry
+from discreet.releases.kinds.generalized import RECORDS, manifest_of_cells
+from discreet.releases.manifest import Manifest
+from discreet.releases.registry import kind_of
 from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.roles import ColumnSpec, Distance, Role, Unit, ValueType
+from discreet.table.roles import ColumnSpec, Distance, Role, ValueType
 from discreet.typing import Codes, Floats, Ints
 
 _ROLES = (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.INSENSITIVE)
@@ -44,11 +43,11 @@ UNREAD_ROWS = (
 )
 
 
-class Shape(StrEnum):
+class TableShape(StrEnum):
     """What a table is made of, seen beside its original."""
 
     ORIGINAL = "original"  # each row is a row of the original, unchanged
-    GENERALIZED = "generalized"  # each row covers a row of the original of its own
+    GENERALIZED = "recoded"  # each row covers a row of the original of its own
     PERTURBED = "perturbed"  # changed values; row i is about the person of row i
     SYNTHETIC = "synthetic"  # changed values; no row is about a known person
 
@@ -70,20 +69,7 @@ class OtherTable:
     @cached_property
     def manifest(self) -> Manifest:
         """What a release of ours would say of the table; it guarantees nothing."""
-        columns = {column.name: column.role for column in self.published}
-        lost = max(self.original.rows - self.published.rows, 0)
-        return Manifest.model_construct(
-            discreet=__version__,
-            kind=GeneralizedKind.name,
-            method=MethodEntry(name="another tool"),
-            tables={RECORDS: TableEntry(file="", rows=self.published.rows, columns=columns)},
-            attributes={c.name: AttributeEntry(type=c.type, distance=c.distance)
-                        for c in self.original},
-            unit=Unit.ROW,
-            source_rows=self.original.rows,
-            published_rows=self.published.rows,
-            suppressed_rows=lost,
-        )  # fmt: skip
+        return manifest_of_cells(self.published, self.original)
 
     @property
     def tables(self) -> dict[str, CodedTable]:
@@ -102,15 +88,15 @@ class OtherTable:
             return False
         if any(bool((size == 0).any()) for size in self.covered.values()):
             return False
-        kind = GeneralizedKind()
-        return not kind.changes(self.tables, self.task, self.manifest)
+        changes = kind_of(self.manifest.kind).changes(self.tables, self.task, self.manifest)
+        return not changes
 
     @cached_property
-    def shape(self) -> Shape:
+    def shape(self) -> TableShape:
         """What the table is made of."""
         if self.is_true:
-            return Shape.ORIGINAL if self.is_exact else Shape.GENERALIZED
-        return Shape.PERTURBED if self.is_aligned else Shape.SYNTHETIC
+            return TableShape.ORIGINAL if self.is_exact else TableShape.GENERALIZED
+        return TableShape.PERTURBED if self.is_aligned else TableShape.SYNTHETIC
 
     @cached_property
     def is_aligned(self) -> bool:

@@ -33,7 +33,7 @@ _HOLDS: dict[str, Callable[[Any, Any], Bools]] = {
 }
 
 
-class Comparison(NamedTuple):
+class CellTest(NamedTuple):
     """A column, a comparison and the code of a value."""
 
     column: int
@@ -41,7 +41,7 @@ class Comparison(NamedTuple):
     code: int
 
 
-Predicate = tuple[Comparison, ...]
+Predicate = tuple[CellTest, ...]
 
 
 class Cells(NamedTuple):
@@ -133,10 +133,10 @@ def _univariate(joint: JointTables, published: Cells, rng: np.random.Generator) 
     claims: list[Predicate] = []
     for number, column in enumerate(joint.columns):
         counts = np.bincount(column.published, minlength=column.cardinality)
-        claims += [(Comparison(number, "==", int(code)),) for code in np.flatnonzero(counts == 1)]
+        claims += [(CellTest(number, "==", int(code)),) for code in np.flatnonzero(counts == 1)]
         present = np.flatnonzero(counts[:-1])
         if column.numbers is not None and len(present):
-            ends = Comparison(number, "<=", present[0]), Comparison(number, ">=", present[-1])
+            ends = CellTest(number, "<=", present[0]), CellTest(number, ">=", present[-1])
             claims += [(end,) for end in ends if published.isolates((end,))]
     chosen = rng.permutation(len(claims))[:PREDICATES]
     return [claims[place] for place in chosen.tolist()]
@@ -157,7 +157,7 @@ def _multivariate(
             sign = "==" if median is None else ">=" if code > median else "<="
             if code == published.missing[number]:
                 sign = "=="
-            predicate.append(Comparison(number, sign, code))
+            predicate.append(CellTest(number, sign, code))
         # Comparisons that few rows pass come first, so that the others look at few.
         predicate.sort(key=lambda comparison: comparison.sign != "==")
         if tuple(predicate) not in claims and published.isolates(tuple(predicate)):
@@ -188,6 +188,6 @@ def _random(
             code = int(rng.choice(values[number]))
             ordered = joint.columns[number].numbers is not None
             signs = list(_HOLDS) if ordered and code != published.missing[number] else ["==", "!="]
-            predicate.append(Comparison(number, str(rng.choice(signs)), code))
+            predicate.append(CellTest(number, str(rng.choice(signs)), code))
         claims.append(tuple(predicate))
     return claims

@@ -16,7 +16,7 @@ from discreet.statements import Statement, as_data
 class TableAttack(Result):
     """How a table was read beside its original, and what every attacker found."""
 
-    shape: str  # original, generalized, perturbed or synthetic
+    shape: str  # original, recoded, perturbed or synthetic
     rows: int  # of the table
     original_rows: int
     copies: int  # rows of the table that are rows of the original, in all compared columns

@@ -11,15 +11,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet import __version__
 from discreet.errors import InputError
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.coverage import Coverage, coverage_of_cells
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.table import Links, terms_of
 from discreet.methods.base import CellColumn, Generalized, Task
+from discreet.methods.manifest_entry import MethodEntry
 from discreet.releases.kinds.base import Form, View, coarseness
 from discreet.releases.kinds.grouped import GroupedKind
-from discreet.releases.manifest import Manifest
+from discreet.releases.manifest import AttributeEntry, Manifest, TableEntry
 from discreet.requirements.base import Domains
 from discreet.statements import Statement
 from discreet.table.classes import Classes, classes_of
@@ -27,7 +29,7 @@ from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import count_classes
 from discreet.table.persons import Persons
 from discreet.table.published import PERSON, PublishedColumn, PublishedTable
-from discreet.table.roles import Role
+from discreet.table.roles import Role, Unit
 from discreet.utility.cell_sums import CellSums, bits_of_cells, loss_of_cells, measures_of
 from discreet.utility.figures import ImpliedReading, Measures
 from discreet.utility.implied import ImpliedGeneralized
@@ -382,4 +384,20 @@ def _occurring(column: Column) -> Column:
         text=column.text.filter(occurs),
         values=column.values.filter(occurs),
         numbers=None if column.numbers is None else column.numbers[occurs],
+    )
+
+
+def manifest_of_cells(published: CodedTable, original: CodedTable) -> Manifest:
+    """Return what a release would say of a table of any tool: its columns, and no guarantee."""
+    columns = {column.name: column.role for column in published}
+    return Manifest.model_construct(
+        discreet=__version__,
+        kind=GeneralizedKind.name,
+        method=MethodEntry(name="another tool"),
+        tables={RECORDS: TableEntry(file="", rows=published.rows, columns=columns)},
+        attributes={c.name: AttributeEntry(type=c.type, distance=c.distance) for c in original},
+        unit=Unit.ROW,
+        source_rows=original.rows,
+        published_rows=published.rows,
+        suppressed_rows=max(original.rows - published.rows, 0),
     )

@@ -23,6 +23,8 @@ _HOME_OF_NAME = {
     "measure": "discreet.api.measure",
     "attack": "discreet.api.attack",
     "attack_table": "discreet.api.attack_table",
+    "measure_table": "discreet.api.measure_table",
+    "compare_tables": "discreet.api.compare_tables",
     "evidence": "discreet.addons.evidence.make",
     "compare": "discreet.api.compare",
     "repair": "discreet.api.repair",
@@ -60,6 +62,8 @@ _HOME_OF_NAME = {
     "ProjectedMeasures": "discreet.utility.figures",
     "AttackReport": "discreet.attacks.run",
     "TableAttack": "discreet.attacks.tables.table_attack",
+    "TableMeasures": "discreet.releases.table_measures",
+    "TableComparison": "discreet.attacks.tables.table_comparison",
     "Evidence": "discreet.addons.evidence.document",
     "Comparison": "discreet.utility.comparison",
     "Repairs": "discreet.api.repair",
@@ -131,9 +135,11 @@ if TYPE_CHECKING:
     from discreet.api.bayes import audit_bayes as audit_bayes
     from discreet.api.check import check as check
     from discreet.api.compare import compare as compare
+    from discreet.api.compare_tables import compare_tables as compare_tables
     from discreet.api.explore import Exploration as Exploration
     from discreet.api.explore import explore_projections as explore_projections
     from discreet.api.measure import measure as measure
+    from discreet.api.measure_table import measure_table as measure_table
     from discreet.api.profile import profile as profile
     from discreet.api.propose import propose as propose
     from discreet.api.publish import minimal_nodes as minimal_nodes
@@ -144,6 +150,7 @@ if TYPE_CHECKING:
     from discreet.api.series_audit import SeriesAudit as SeriesAudit
     from discreet.attacks.run import AttackReport as AttackReport
     from discreet.attacks.tables.table_attack import TableAttack as TableAttack
+    from discreet.attacks.tables.table_comparison import TableComparison as TableComparison
     from discreet.errors import AuditError as AuditError
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.errors import EngineError as EngineError
@@ -187,6 +194,7 @@ if TYPE_CHECKING:
     from discreet.releases.export import export as export
     from discreet.releases.export import read_release as read_release
     from discreet.releases.manifest import Manifest as Manifest
+    from discreet.releases.table_measures import TableMeasures as TableMeasures
     from discreet.requirements.attackers.km_anonymity import KmAnonymity as KmAnonymity
     from discreet.requirements.closeness import TCloseness as TCloseness
     from discreet.requirements.diversity import DistinctLDiversity as DistinctLDiversity

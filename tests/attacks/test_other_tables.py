@@ -297,3 +297,148 @@ def test_rates_are_those_of_anonymeter(tmp_path):
             assert own is not None
             low, high = own.interval
             assert abs(own.share - value) <= reach + (high - low) / 2, name
+
+
+def test_a_release_measured_as_a_table_answers_queries_as_the_release_does():
+    frame = people(200)
+    for method in ("mondrian", "local-recoding"):
+        release = dc.publish(frame, job(method, 5), seed=1)
+        (table,) = release.tables.values()
+        found = dc.measure_table(table, original=frame, **ROLES, queries=200)
+        expected = dc.measure(release, original=frame, queries=200)
+        assert found.query_error == expected.query_error
+
+
+def test_the_copy_loses_nothing_and_a_shuffled_column_loses_its_associations():
+    frame = people(500).with_columns((pl.col("age") // 10).cast(pl.String).alias("band"))
+    same = dc.measure_table(frame, original=frame, quasi=["age", "zip"], sensitive=["band"])
+    assert (same.loss, same.distance, same.association_error) == (0, 0, 0)
+    assert same.query_error is not None
+    assert same.query_error.release.median == 0
+    shuffled = frame.with_columns(pl.col("band").shuffle(seed=1))
+    found = dc.measure_table(shuffled, original=frame, quasi=["age", "zip"], sensitive=["band"])
+    place = found.names.index("age"), found.names.index("band")
+    assert found.before[place[0]][place[1]] > 0.6 > 0.1 > found.after[place[0]][place[1]]
+    assert {column.distance for column in found.columns} == {0.0}
+    assert found.query_error is not None
+    assert found.query_error.release.median > 0.1
+
+
+def test_associations_and_shapes_are_those_of_their_definitions():
+    frame = pl.DataFrame({"a": list("xxyy"), "b": list("ppqq"), "c": list("uvuv")})
+    table = pl.DataFrame({"a": list("xxxy"), "b": list("ppqq"), "c": list("uvuv")})
+    found = dc.measure_table(table, original=frame, quasi=["a", "c"], sensitive=["b"], queries=0)
+    # a and b determine each other; c is independent of both.
+    assert np.allclose(found.before, [[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+    assert [column.distance for column in found.columns] == [0.25, 0, 0]
+    entropy = -(0.75 * np.log(0.75) + 0.25 * np.log(0.25))
+    joint = -(0.5 * np.log(0.5) + 2 * 0.25 * np.log(0.25))
+    expected = 2 * (entropy + np.log(2) - joint) / (entropy + np.log(2))
+    assert found.after[0][1] == pytest.approx(expected)
+
+
+def test_models_of_a_table_are_tested_on_the_holdout():
+    pytest.importorskip("sklearn")
+    frame = people(600).with_columns((pl.col("age") // 20).cast(pl.String).alias("band"))
+    options = {"quasi": ["age"], "sensitive": ["band"], "learning": True, "queries": 0}
+    found = dc.measure_table(frame[:400], original=frame[:400], control=frame[400:], **options)
+    assert found.learning is not None
+    assert found.learning.skill == pytest.approx(1, abs=0.05)
+    with pytest.raises(InputError, match="--control"):
+        dc.measure_table(frame, original=frame, **options)
+
+
+def test_tables_of_several_tools_are_compared_and_a_worse_one_is_dominated(tmp_path):
+    frame = people(400).with_columns((pl.col("age") // 4).cast(pl.String).alias("disease"))
+    release = dc.publish(frame, job("mondrian", 10), seed=1)
+    (coarse,) = release.tables.values()
+    rng = np.random.default_rng(0)
+    worthless = frame.with_columns(
+        pl.Series(name, rng.permutation(frame[name].to_numpy())) for name in frame.columns
+    )
+    found = dc.compare_tables(
+        {"copy": frame, "groups": coarse, "shuffled": worthless}, original=frame, **ROLES
+    )
+    by_name = {one.name: one for one in found.tables}
+    assert by_name["copy"].risk > by_name["groups"].risk > by_name["shuffled"].risk
+    assert found.best["counts"] == "copy"
+    assert found.dominated == {}
+    twice = dc.compare_tables({"a": coarse, "b": worthless, "c": coarse}, original=frame, **ROLES)
+    assert set(twice.dominated) <= {"b"}
+    page = found.save_page(tmp_path / "page.html").read_text()
+    assert "shuffled" in page and "<svg" in page
+
+
+# One small table as four tools write what they make of it.
+PEOPLE = """age,zip,disease
+34,81667,flu
+45,81675,flu
+66,81925,cold
+70,81931,cold
+34,81931,hiv
+70,81931,hiv
+45,81931,flu
+"""
+ARX_OUTPUT = """age;zip;disease
+<50;81***;flu
+<50;81***;flu
+>=50;81***;cold
+>=50;81***;cold
+<50;81***;hiv
+>=50;81***;hiv
+*;*;flu
+"""
+SDCMICRO_OUTPUT = """age,zip,disease
+"(30,50]",NA,flu
+"(30,50]",NA,flu
+"(50,70]",NA,cold
+"(50,70]",81931,cold
+"(30,50]",81931,hiv
+"(50,70]",81931,hiv
+"(30,50]",81931,flu
+"""
+ANJANA_OUTPUT = """age,zip,disease
+"[30, 50)",816**,flu
+"[30, 50)",816**,flu
+"[50, 80)",819**,cold
+"[50, 80)",819**,cold
+"[30, 50)",819**,hiv
+"[50, 80)",819**,hiv
+"[30, 50)",819**,flu
+"""
+SDV_OUTPUT = """age,zip,disease
+41,81931,flu
+68,81925,cold
+35,81931,hiv
+66,81931,cold
+47,81675,flu
+70,81667,flu
+52,81931,hiv
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "shape", "homogeneity"),
+    [
+        # Beliefs in the true disease, counted by hand. ARX: all rows fit their class of three and
+        # the suppressed row.
+        (ARX_OUTPUT, TableShape.GENERALIZED, None),
+        (SDCMICRO_OUTPUT, TableShape.GENERALIZED, None),
+        # Two of two flu; cold, cold, hiv: 2/3, 2/3, 1/3; hiv, flu: 1/2 each.
+        (ANJANA_OUTPUT, TableShape.GENERALIZED, (2 + 2 / 3 + 2 / 3 + 1 / 3 + 1) / 7),
+        (SDV_OUTPUT, TableShape.SYNTHETIC, None),
+    ],
+    ids=["arx", "sdcmicro", "anjana", "sdv"],
+)
+def test_the_outputs_of_other_tools_are_read_as_they_write_them(
+    tmp_path, output, shape, homogeneity
+):
+    original, table = tmp_path / "people.csv", tmp_path / "table.csv"
+    original.write_text(PEOPLE)
+    table.write_text(output)
+    found = attack_table(table, original=original, **ROLES)
+    assert found.shape == shape
+    if homogeneity is not None:
+        assert found.exact is not None
+        beliefs = [one.mean for one in found.exact.findings if one.attack == "homogeneity"]
+        assert beliefs == [pytest.approx(homogeneity)]

@@ -67,6 +67,10 @@ def run(frame: pl.DataFrame, folder: Path) -> bool:
     book.save(folder / "codebook.xml")
     measures: dc.Measures | dc.ProjectedMeasures = dc.measure(release, original=frame)
     attacks: dc.AttackReport = dc.attack(release, original=frame, attacks=["linking"])
+    worth: dc.TableMeasures = dc.measure_table(frame, original=frame, quasi=["age"])
+    side_by_side: dc.TableComparison = dc.compare_tables(
+        {"mine": frame}, original=frame, quasi=["age"], sensitive=["diagnosis"]
+    )
     guesses: dc.TableAttack = dc.attack_table(
         frame, original=frame, quasi=["age"], sensitive=["diagnosis"], control=frame
     )
@@ -89,6 +93,8 @@ def run(frame: pl.DataFrame, folder: Path) -> bool:
         measures,
         attacks,
         guesses,
+        worth,
+        side_by_side,
         compared,
         checked,
         profiled,

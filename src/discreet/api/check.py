@@ -23,6 +23,7 @@ from discreet.io.header import check_columns, renaming_notice
 from discreet.io.in_place import Place, coded_counts, place_of, require_file_for
 from discreet.io.source import Tell
 from discreet.io.tables import column_names, read_table, suspect_names, written_names
+from discreet.job.key_readings import Reading, ReadKeys, read_keys
 from discreet.job.model import Job
 from discreet.job.proposing.untyped_table import suggest_type
 from discreet.job.sampling_weights import with_weights
@@ -41,6 +42,7 @@ from discreet.pipeline.read import source_of, specs_of_job
 from discreet.requirements.base import Requirement
 from discreet.requirements.basis import Basis, PopulationSource
 from discreet.requirements.covered_values import of_sensitive_values
+from discreet.requirements.judge import limits_knowledge
 from discreet.requirements.registry import requirement_from_mapping
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Persons, persons_of
@@ -65,6 +67,7 @@ def check(
     sensitive_values: Mapping[str, Sequence[Cell]] | None = None,
     harmless_values: Mapping[str, Sequence[Cell]] | None = None,
     missing: Sequence[str] = (),
+    suppressed: Sequence[str] = (),
     source: Mapping[str, Any] | None = None,
     table: str | None = None,
     query: str | None = None,
@@ -85,7 +88,14 @@ def check(
     attribute whose values are all numbers or dates has the ordered distance, others the equal one,
     unless ``distance`` names another. All values of a sensitive attribute are sensitive, but where
     ``sensitive_values`` names those that are, or ``harmless_values`` those that are not.
+
+    ``missing`` are tokens of missing cells; ``"match"`` among them reads suppressed and missing
+    quasi-identifiers as equal to every value, as sdcMicro does, and ``"value"`` as values. Rows of
+    ``suppressed`` cells alone, such as ``*``, are counted apart, as ARX does. Where these readings
+    differ, a remark has the figures.
     """
+    reading: Reading = "match" if "match" in missing else "value"
+    missing = [token for token in missing if token not in ("match", "value")]
     named = {} if job is not None else _attributes(quasi, sensitive, person, distance or {})
     if job is not None and (
         quasi or sensitive or person or distance or sensitive_values or harmless_values
@@ -104,7 +114,7 @@ def check(
     data = unwrapped_frame(data)
     require_file_for(source, data)
     place = _place(described, data, table, query)
-    task, persons, remarks = _task(
+    task, persons, remarks, keys = _task(
         described,
         asked,
         data,
@@ -112,12 +122,15 @@ def check(
         [*missing, *(described.source.missing if described.source else ())],
         source or {},
         infer=job is None,
+        suppressed=_names(suppressed),
+        reading=reading,
         tell=lambda share: progress("reading", share),
     )
     progress("checking", 0.0)
     found = check_table(task, persons, figures=figures or not asked)
     beside = () if place is None else place.remarks
-    return replace(found, remarks=(*remarks, *found.remarks, *beside))
+    remarks += [*found.remarks, *keys.remarks, *beside]
+    return replace(found, rows=keys.rows, suppressed=keys.suppressed, remarks=tuple(remarks))
 
 
 def _short_requirements(
@@ -230,8 +243,10 @@ def _task(
     options: Mapping[str, Any],
     *,
     infer: bool,
+    suppressed: Sequence[str],
+    reading: Reading,
     tell: Tell,
-) -> tuple[Task, Persons | None, list[str]]:
+) -> tuple[Task, Persons | None, list[str], ReadKeys]:
     """Read the columns with a role, and prepare what requirements may know; with remarks."""
     joined = [name for name, attribute in job.attributes.items() if attribute.columns]
     if joined:
@@ -277,6 +292,9 @@ def _task(
         for name in spelled
     }
     table = replace(table, columns={**table.columns, **merged})
+    _require_rows(suppressed, reading, requirements, job, counted_apart=bool(person or households))
+    keys = read_keys(table, suppressed, reading)
+    table = keys.table
     task = judged_task(job, table, requirements, of_persons=persons is not None)
     population = None
     if job.population is not None and place is None:
@@ -288,7 +306,30 @@ def _task(
         "they are codes that differ, use a job with 'type: text'."
         for name, one in spelled.items()
     ]
-    return task, persons, remarks
+    return task, persons, remarks, keys
+
+
+def _require_rows(
+    suppressed: Sequence[str],
+    reading: Reading,
+    requirements: Sequence[Requirement],
+    job: Job,
+    *,
+    counted_apart: bool,
+) -> None:
+    """Raise where suppressed keys are to be read in a way that only rows by all keys allow."""
+    if not suppressed and reading == "value":
+        return
+    if counted_apart:
+        raise InputError(
+            "--suppressed and --missing match count rows, not persons or households. Leave out one."
+        )
+    few = any(map(limits_knowledge, requirements_for_attackers(job, requirements, {})))
+    if reading == "match" and few:
+        raise InputError(
+            "--missing match is for attackers who know all quasi-identifiers. Leave out "
+            "requirements for attackers who know some, or the option."
+        )
 
 
 def judged_task(

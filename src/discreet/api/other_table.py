@@ -26,7 +26,7 @@ from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
 from discreet.job.model import Job
 from discreet.job.proposing.job_text import propose_for
-from discreet.job.proposing.untyped_table import UntypedTable, read_untyped
+from discreet.job.proposing.untyped_table import MISSING_TOKENS, UntypedTable, read_untyped
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.pipeline.prepare import prepare
 from discreet.releases.kinds.generalized import RECORDS, manifest_of_cells
@@ -290,7 +290,10 @@ def _column(
 ) -> tuple[Column, Ints]:
     """Return a published column in our notation, and how many values each distinct cell covers."""
     text = cells.text.cast(pl.String)
-    if missing:
+    # Words for a missing cell, such as R's NA, where they are no values of the original.
+    known = set(original.text.to_list())
+    missing = {*missing, *(token for token in MISSING_TOKENS if token not in known)}
+    if text.is_in(list(missing)).any():
         text = pl.Series([None if t in missing else t for t in text.to_list()], dtype=pl.String)
     read = read_cells(text, original, task.hierarchies.get(original.name), suppressed)
     rows = cells.counts

@@ -43,7 +43,7 @@ def added_commands() -> dict[str, EntryPoint]:
 
 # The commands in the order of their use; those of other packages follow under "More".
 GROUPS = {
-    "Check": ("check", "profile", "attack", "measure"),
+    "Check": ("check", "profile", "attack", "measure", "compare-tables"),
     "Publish": ("init", "publish", "repair", "compare", "apply", "studio"),
     "Verify": ("audit", "ledger", "keys", "evidence"),
     "Describe": ("export", "codebook", "hierarchy", "schema"),
@@ -125,6 +125,7 @@ app.command("audit")(checking.audit)
 app.command("measure")(checking.measure)
 app.command("attack")(attacking.attack)
 app.command("compare")(comparing.compare)
+app.command("compare-tables")(comparing.compare_tables)
 app.command("repair")(repairing.repair)
 app.command("export")(exporting.export)
 app.command("codebook")(exporting.codebook)

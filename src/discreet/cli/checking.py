@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from discreet.methods.base import Progress
     from discreet.result import Result
 
-ReleaseFolder = Annotated[Path, typer.Argument(help="Release folder.")]
 ReleaseFolders = Annotated[
     list[Path] | None, typer.Argument(help="Release folder; several for a series.")
 ]
@@ -208,8 +207,11 @@ def _tables(given: list[str] | None) -> dict[str, str] | str | None:
 
 
 def measure(
-    release: ReleaseFolder,
-    original: Annotated[Path, typer.Option("--original", help="Job file of the original.")],
+    release: Annotated[Path, typer.Argument(help="Release folder, or a table of any tool.")],
+    original: Annotated[
+        Path,
+        typer.Option("--original", help="Job file of the original; of a table also a table."),
+    ],
     queries: Annotated[
         int | None, typer.Option(min=0, help="Number of random COUNT queries; default: the job's.")
     ] = None,
@@ -220,14 +222,39 @@ def measure(
         ),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of queries and learning.")] = 0,
+    quasi: QuasiColumns = None,
+    sensitive: SensitiveColumns = None,
+    job: RolesJob = None,
+    control: Annotated[
+        Path | None,
+        typer.Option("--control", help="Of a table, for --learning: rows to test models on."),
+    ] = None,
+    suppressed: SuppressedCells = None,
     page: PageFile = None,
     verbose: Verbose = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Measure the utility of a release against the original."""
+    """Measure the utility of a release, or of a table of any tool, against the original."""
     with guarded(as_json=json, debug=debug):
+        if release.is_file():
+            from discreet.api.measure_table import measure_table
+
+            with progress_bar(quiet=quiet) as progress:
+                of_table = measure_table(
+                    release, original=original, job=job, quasi=column_names(quasi),
+                    sensitive=column_names(sensitive), control=control,
+                    suppressed=suppressed or (), queries=1000 if queries is None else queries,
+                    learning=learning, seed=seed, progress=progress,
+                )  # fmt: skip
+            if page is not None:
+                write_page(page, of_table, quiet=quiet)
+            if json:
+                say_json(of_table.to_dict())
+            else:
+                say_lines(of_table.lines())
+            return
         from discreet.api.measure import measure as run_measure
         from discreet.report.terminal import measure_lines
 

@@ -1,4 +1,4 @@
-"""``discreet compare``: several methods on one table, risk against utility."""
+"""``discreet compare`` and ``compare-tables``: several methods, or outputs of several tools."""
 
 from __future__ import annotations
 
@@ -7,7 +7,26 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar, say, say_json
+from discreet.cli.checking import (
+    QuasiColumns,
+    RolesJob,
+    SensitiveColumns,
+    SuppressedCells,
+    column_names,
+)
+from discreet.cli.console import (
+    Debug,
+    Json,
+    PageFile,
+    PageLanguage,
+    Quiet,
+    guarded,
+    note,
+    progress_bar,
+    say,
+    say_json,
+    write_page,
+)
 
 
 def compare(
@@ -85,6 +104,41 @@ def compare(
             say(str(found))
         if not found.published:
             raise typer.Exit(1 if any(point.infeasible for point in found.points) else 2)
+
+
+def compare_tables(
+    tables: Annotated[list[Path], typer.Argument(help="Tables of any tools.")],
+    original: Annotated[
+        Path, typer.Option("--original", help="The original of all: a job file, or a table.")
+    ],
+    quasi: QuasiColumns = None,
+    sensitive: SensitiveColumns = None,
+    job: RolesJob = None,
+    suppressed: SuppressedCells = None,
+    queries: Annotated[int, typer.Option(min=0, help="Number of random COUNT queries.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of guesses and queries.")] = 0,
+    page: PageFile = None,
+    language: PageLanguage = "en",
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Compare tables of several tools made from one original: risk against utility."""
+    with guarded(as_json=json, debug=debug):
+        from discreet.api.compare_tables import compare_tables as run_compare
+
+        with progress_bar(quiet=quiet) as progress:
+            comparison = run_compare(
+                tables, original=original, job=job, quasi=column_names(quasi),
+                sensitive=column_names(sensitive), suppressed=suppressed or (), queries=queries,
+                seed=seed, progress=progress,
+            )  # fmt: skip
+        if page is not None:
+            write_page(page, comparison, quiet=quiet, language=language)
+        if json:
+            say_json(comparison.to_dict())
+        else:
+            say(str(comparison))
 
 
 def seconds_of(written: str) -> float:

@@ -69,7 +69,18 @@ def check(
         typer.Option("--harmless-values", help="Values that may be disclosed: COLUMN=none."),
     ] = None,
     missing: Annotated[
-        list[str] | None, typer.Option("--missing", help="Token that means a missing value.")
+        list[str] | None,
+        typer.Option(
+            "--missing",
+            help="Token that means a missing value; or 'match': missing and suppressed "
+            "quasi-identifiers equal every value, 'value' (default): they are values.",
+        ),
+    ] = None,
+    suppressed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--suppressed", help="Cell that means suppressed, as '*'; rows of it count apart."
+        ),
     ] = None,
     figures: Annotated[
         bool, typer.Option("--figures", help="Also print the figure of every model.")
@@ -106,6 +117,7 @@ def check(
                 sensitive_values=_values(sensitive_values, column_names(sensitive)),
                 harmless_values=_values(harmless_values, column_names(sensitive)),
                 missing=missing or (),
+                suppressed=suppressed or (),
                 source=source_options(source),
                 table=table,
                 query=query,

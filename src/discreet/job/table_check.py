@@ -142,6 +142,7 @@ class Check(Result):
     figures: Mapping[str, Mapping[str, float]]
     remarks: tuple[str, ...]  # what the figures do not say
     population: PopulationFigures | None = None  # the risk of links, where sizes are known
+    suppressed: int = 0  # rows of suppressed keys alone, which are in no class
 
     @property
     def ok(self) -> bool:
@@ -165,6 +166,7 @@ class Check(Result):
         return {
             "ok": self.ok,
             "rows": self.rows,
+            **({"suppressed": self.suppressed} if self.suppressed else {}),
             "persons": None if self.persons is None else asdict(self.persons),
             "classes": self.classes,
             "sizes": [asdict(band) for band in self.sizes],

@@ -66,6 +66,8 @@ def check_charts(check: Check) -> list[Chart]:
 def check_lines(check: Check) -> list[str]:
     """Return what a check found, on one screen."""
     lines = [f"{_heading(check)}.", _counted(check)]
+    if check.suppressed:
+        lines.append(Statement("check.suppressed-apart", rows=check.suppressed))
     if check.requirements:
         lines.append("")
     for judged in check.requirements:

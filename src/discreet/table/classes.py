@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.budgets import IN_CACHE, TABLE_CELLS
-from discreet.table.coded_table import Column
+from discreet.table.coded_table import Column, count_codes
 from discreet.typing import AnyInts, Codes
 
 KEY_LIMIT = 2**62
@@ -104,13 +104,24 @@ def pack_keys(
 def _group_keys(keys: NDArray[np.int64], bound: int) -> Classes:
     if bound > min(TABLE_CELLS, 64 * len(keys)):
         return _numbered(_first_by_hash(keys))
-    rows = np.arange(len(keys), dtype=np.int32)
+    # Part by part, so that no array but the result has an entry for each row.
     of_key = np.empty(bound, np.int32)
-    of_key[keys[::-1].copy()] = rows[::-1].copy()  # the last assignment remains: the first row
-    first_row = np.flatnonzero(of_key.take(keys) == rows)
-    of_key[keys[first_row]] = rows[: len(first_row)]
-    numbers = of_key.take(keys)
-    return Classes(numbers, first_row, np.bincount(numbers))
+    begins = range(0, len(keys), IN_CACHE)
+    for begin in reversed(begins):
+        part = keys[begin : begin + IN_CACHE][::-1]
+        of_key[part] = np.arange(begin + len(part) - 1, begin - 1, -1)  # the last one remains
+    first_rows = [np.zeros(0, np.int64)]
+    for begin in begins:
+        part = keys[begin : begin + IN_CACHE]
+        is_first = of_key.take(part) == np.arange(begin, begin + len(part))
+        first_rows.append(begin + np.flatnonzero(is_first))
+    first = np.concatenate(first_rows)
+    of_key[keys[first]] = np.arange(len(first), dtype=np.int32)
+    numbers = np.empty(len(keys), np.int32)
+    for begin in begins:
+        within = slice(begin, begin + IN_CACHE)
+        of_key.take(keys[within], out=numbers[within], mode="clip")
+    return Classes(numbers, first, count_codes(numbers, len(first)))
 
 
 def _numbered(first: Codes) -> Classes:

@@ -168,6 +168,7 @@ def population_figures(
     classes = table.classes
     if not table.rows or not table.quasi_identifiers or table.weights is not None:
         return None
+    # The size of each class in the population: counted, from weights, or in proportion.
     weight = summed_weights(table, classes)
     if people is not None:
         source, persons, known = "table", float(people.sum()), people[:-1].astype(np.float64)
@@ -184,6 +185,7 @@ def population_figures(
         risk = _estimated(classes.size, known, unique)
     else:
         return None
+    # Every row has the risk of its class.
     return PopulationFigures(
         source,
         persons,

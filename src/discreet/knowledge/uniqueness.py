@@ -230,10 +230,12 @@ def slid_negative_binomial(sizes: Ints, fraction: float) -> float | None:
         seen = max(1 - chance[0], 1e-300)  # given that the class has a row in the sample
         return -float(times @ np.log(np.maximum(chance[size] / seen, 1e-300)))
 
+    # Fit both parameters; at an end of their range there is no solution.
     mean = float(sizes.mean()) / fraction
     x: Floats = minimized(minus_likelihood, np.array([-1.0, log(max(mean, 1.5))]))
     if abs(x[0]) > 11 or abs(x[1]) > 13:
         return None
+    # The uniques of all classes, those without a row in the sample included.
     chance, alone = chances(x)
     classes = len(sizes) / max(1 - chance[0], 1e-300)
     return min(float(fraction * classes * alone), float((sizes == 1).sum()))
@@ -342,6 +344,7 @@ def estimate_uniqueness(
 
     ``sizes`` are those of the sample's classes; ``weights`` those of its rows, where they have any.
     """
+    # Some samples allow no estimate, and some need none.
     rows, uniques = int(sizes.sum()), int((sizes == 1).sum())
     fraction = min(rows / max(persons, 1.0), 1.0)
     estimate = UniquenessEstimate(rows, uniques, fraction)
@@ -356,6 +359,7 @@ def estimate_uniqueness(
         )  # fmt: skip
     if uniques == 0:
         return UniquenessEstimate(rows, uniques, fraction, Interval(0.0, 0.0, 0.0))
+    # Fit the mixture; sizes that it cannot explain are not those of a sample.
     mixture = SizeMixture.of(sizes, fraction)
     best = mixture.fit(mixture.unique_in_both, 0.0)
     deviance, bands = mixture.deviance(best), len(mixture.seen)
@@ -367,6 +371,7 @@ def estimate_uniqueness(
         return UniquenessEstimate(
             rows, uniques, fraction, reason=reason, deviance=deviance, bands=bands
         )
+    # A model is stated only where it agrees with the interval.
     alike = _predicted(mixture, mixture.unique_in_both, best, uniques)
     models = {
         "Zayatz": zayatz(sizes, fraction),

@@ -118,6 +118,7 @@ class Store:
         with self._sound("its tables"):
             known = database.has_table("discreet_ledger")
             releases = database.has_table("discreet_release")
+        # Refuse what is no ledger, and what is one already.
         if releases and not known:
             raise DamagedLedgerError(self.name, "its table of named values is missing")
         if not known and not create:
@@ -127,6 +128,7 @@ class Store:
             )
         if known and create:
             raise InputError(f"Database '{self.name}' already contains a ledger.")
+        # Bring an older ledger to this version, step by step.
         with self._sound("its version"):
             version = int(self.get(VERSION) or 0) if known else 0
         if version > len(MIGRATIONS):

@@ -233,6 +233,7 @@ def require_same_terms(
         return
     first = earlier[0]
     begun = f"Release {first.number} of the ledger '{name}' "
+    # A guarantee for the whole series binds every later release.
     if method != RHO_DIFFERENT:
         raise InputError(
             f"{begun}guarantees rho-different for the whole series, which a release by '{method}' "
@@ -244,6 +245,7 @@ def require_same_terms(
             f"An earlier release of the ledger '{name}' guarantees rho = {rho:g} for the whole "
             f"series; the job asks for rho = {parameters['rho']:g}. Use at most {rho:g}."
         )
+    # Beliefs rest on the same rule and the same correlation table throughout.
     stated = first.parameters.get("unstated", parameters["unstated"])
     if parameters["unstated"] != stated:
         raise InputError(

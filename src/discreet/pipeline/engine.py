@@ -156,7 +156,7 @@ class AddedEngine(Engine[Rows, Formable]):
     @classmethod
     @abstractmethod
     def opened(cls, place: Path, address: str | None) -> AbstractContextManager[Self]:
-        """Open the engine, at an address of its cluster, for a release that is written to a place."""
+        """Open the engine, at its cluster's address, for a release that is written to a place."""
 
     @classmethod
     @abstractmethod

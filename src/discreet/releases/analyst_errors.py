@@ -89,11 +89,13 @@ class _TwoWayErrors:
     def of(cls, mass: Floats, implied: Implied, quasi: Column, sensitive: Column) -> _TwoWayErrors:
         shape = (quasi.cardinality, sensitive.cardinality)
         cell = quasi.codes.astype(np.int64) * shape[1] + sensitive.codes
+        # The two-way table of the original, and the same without any link.
         truth = np.bincount(cell, mass, shape[0] * shape[1]).reshape(shape).astype(np.float64)
         counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
         rows = truth.sum(axis=1)
         unlinked = np.outer(rows, truth.sum(axis=0)) / max(float(mass.sum()), 1e-300)
         both = implied.pair_table(quasi, sensitive), unlinked
+        # Only cells and values with enough rows are judged.
         cells, values = counts >= FEW, counts.sum(axis=1) >= FEW
         share = _shares(truth)[values]
         numbers = sensitive.numbers

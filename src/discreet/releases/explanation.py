@@ -382,6 +382,7 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
         {name for name, role in table.columns.items() if role is Role.SENSITIVE}
         for table in manifest.tables.values()
     ]
+    # Of the guarantees: what they leave out, and for whom they hold.
     weaknesses: list[str] = []
     if any(sensitive) and all(isinstance(r, SizeRequirement) for r in requirements):
         weaknesses.append(Statement("weakness.homogeneity"))
@@ -391,6 +392,7 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
     ]
     if any(limits_knowledge(r) for r in requirements):
         weaknesses.append(Statement("weakness.knowledge"))
+    # Of the kind of release and its method.
     weaknesses += kind_of(manifest.kind).weaknesses(manifest)
     if _naive(requirements):
         weaknesses.append(Statement("weakness.non-membership"))
@@ -404,6 +406,7 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
         weaknesses.append(
             Statement("weakness.downcoding.grid" if to_grid else "weakness.downcoding")
         )
+    # Of several rows of a person, of weights, and of rows that are missing.
     alike = kind_of(manifest.kind).makes_alike
     weaknesses += _several_rows(manifest.keeping) if manifest.keeps_rows and alike else []
     columns = [pair for one in manifest.tables.values() for pair in one.columns.items()]

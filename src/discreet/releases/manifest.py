@@ -391,6 +391,7 @@ class Manifest(_Part):
         path = folder / FILE_NAME
         if not folder.is_dir():
             raise ReleaseError(f"{folder}: no such release folder. Check the path.")
+        # JSON that could be read in two ways is refused before it is validated.
         try:
             written = read_whole(path)
             read = json.loads(written, object_pairs_hook=_unique, parse_constant=_no_constant)

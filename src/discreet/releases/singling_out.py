@@ -280,6 +280,7 @@ def _drawn(
     Return it with the drawn persons, by their numbers in it. If the rows are too many, some that
     belong to no drawn person are left out.
     """
+    # Draw persons, each as likely.
     of_row = np.arange(table.entries) if people.of_row is None else people.of_row
     if people.of_row is None:  # an entry may represent several rows
         weights = np.ones(table.entries, np.int64) if table.weights is None else table.weights
@@ -289,6 +290,7 @@ def _drawn(
         chosen = rng.integers(0, people.count, number)
     is_chosen = np.zeros(int(of_row.max()) + 1, bool)
     is_chosen[chosen] = True
+    # Others who share quasi-identifiers with them, as many as the budget allows.
     beside = np.zeros(table.classes.count, bool)
     beside[table.classes.class_of_row[is_chosen[of_row]]] = True
     is_near = np.zeros(len(is_chosen), bool)
@@ -301,6 +303,7 @@ def _drawn(
         near = rng.choice(near, most, replace=False)
     taken = is_chosen
     taken[near] = True
+    # All rows of both, as a table.
     rows = np.flatnonzero(taken[of_row])
     numbers = np.cumsum(taken) - 1
     part = table.take(rows)
@@ -317,12 +320,14 @@ def summarize(
     unit: Unit,
 ) -> SinglingOut:
     """Return the figures of a table from its counts."""
+    # The worst column and the worst pair.
     ranked = sorted(counts.single, key=lambda name: -counts.single[name])
     worst = ranked[:1]
     pairs = recounted if counts.drawn else counts.pairs
     two = max(pairs, key=lambda pair: pairs[pair], default=tuple(worst))
     with_one = counts.single[worst[0]] if worst else counts.none
     with_two = pairs[two] if len(two) == 2 else with_one
+    # An estimate needs an upper bound, where a pair can add anything.
     at_most, drawn = None, counts.drawn if with_one < counts.every else 0
     if drawn:  # the interval holds for the worst of all pairs, so for each at a higher rate
         rate = 1 - (1 - RATE) * 2 / len(counts.pairs)
@@ -368,6 +373,7 @@ def misstated_singling_out(
         missing = "the manifest does not state 'singling_out', how unique its files make people"
         return [missing] if manifest.discreet == __version__ else []
     both = [stated, found]
+    # Estimates of other draws differ: compare the named pair and the intervals.
     if all(one.drawn is not None and one.at_most is not None for one in both):
         both = [_without_estimate(one) for one in both]
         pair = stated.columns.get("2")

@@ -641,6 +641,7 @@ def head_and_tail(
     struck: int,  # ℓ − 2
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """r_y and tail(s_y) of every class; (0, size) where all values may be disclosed."""
+    # Room for the counts that are struck, of the longest class.
     classes = len(start) - 1
     head = np.zeros(classes, np.int64)
     tail = np.zeros(classes, np.int64)
@@ -650,10 +651,12 @@ def head_and_tail(
     capacity = min(struck, longest)
     largest = np.empty(capacity + 1, np.int64)  # descending; the last place is for the insertion
     for c in range(classes):
+        # The most frequent value that may not be disclosed.
         top = -1
         for entry in range(start[c], start[c + 1]):
             if not may_disclose[value[entry]] and (top < 0 or count[entry] > count[top]):
                 top = entry
+        # All others, of which the largest are kept in order to be struck.
         filled = 0
         for entry in range(start[c], start[c + 1]):
             if entry == top:

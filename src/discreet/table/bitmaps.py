@@ -66,6 +66,7 @@ def expand(column: Column, min_support: int = 1) -> tuple[Bitmap, list[Column]]:
             f"Column '{column.name}': it is multi-valued and no cell holds a member. Drop it, or"
             " check its separator."
         )
+    # Rare members share one bit.
     held_codes: dict[str, Sequence[int]] = {}
     shared: list[int] = []
     for member in sorted(codes_of_member):
@@ -74,6 +75,7 @@ def expand(column: Column, min_support: int = 1) -> tuple[Bitmap, list[Column]]:
             held_codes[member] = codes
         else:
             shared += codes
+    # A bit for each of the others.
     names = {f"{column.name}={member}": member for member in held_codes}
     bits = [_bit(column, f"{column.name}={member}", codes) for member, codes in held_codes.items()]
     rest = None

@@ -136,6 +136,7 @@ def _count_supported(
     end = np.zeros(depth, np.int64)
     slot, rows = 0, 0
     for group in range(groups):
+        # The combinations that the sets of the group hold.
         for word in range(words):
             held[word] = -1
             for number in range(len(masked)):
@@ -149,6 +150,7 @@ def _count_supported(
             for word in range(words):
                 occurring[word] = 0
             level, following[0], end[0] = 0, entry, entry + 1
+            # Depth first through the attributes without bits.
             while level >= 0:
                 values = width[attributes[level]]
                 base = prefix[level] * values

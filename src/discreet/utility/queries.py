@@ -58,6 +58,7 @@ class QueryWorkload(BaseModel):
         m = min(self.sensitive, len(sensitive))
         if qd + m == 0:
             return
+        # How each attribute is asked, and which attributes each query asks.
         share = self.selectivity ** (1 / (qd + m))
         columns = (*quasi_identifiers, *sensitive)
         terms = {c.name: terms_of(c) for c in columns if c.role is Role.QUASI_SENSITIVE}
@@ -66,6 +67,7 @@ class QueryWorkload(BaseModel):
         for number in range(self.queries):
             picked = (*_pick(quasi_identifiers, qd, rng), *_pick(sensitive, m, rng))
             asked.setdefault(picked, []).append(number)
+        # Queries on the same attributes are drawn together, as many as memory allows.
         for names, numbers in asked.items():
             by_cell = names[:-1] if names[-1] in terms else names  # the last sets are only counted
             greatest = max((original[name].cardinality for name in by_cell), default=1)

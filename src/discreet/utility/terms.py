@@ -244,6 +244,7 @@ def _rows_showing(
     for number in range(len(first) - 1):
         room = BYTE
         for entry in range(first[number], first[number + 1]):
+            # Which queries ask for a term of this set.
             for word in range(words):
                 shown[word] = 0
             for place in range(start[cells[entry]], start[cells[entry] + 1]):
@@ -251,6 +252,7 @@ def _rows_showing(
                 if code >= 0:
                     for word in range(words):
                         shown[word] |= asked[code, word]
+            # Add its rows, in bytes that are emptied before they overflow.
             left = rows[entry]
             while left > 0:
                 more = min(left, room)

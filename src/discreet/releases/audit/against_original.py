@@ -64,6 +64,7 @@ def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: 
         for name, role in entry.columns.items()
         if role is not Role.STRUCTURE
     }
+    # Columns: the same names, under the same roles.
     original = task.table.columns
     unknown = [name for name in published if name not in original]
     lost = [name for name in original if name not in published]
@@ -72,6 +73,7 @@ def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: 
         for name, role in published.items()
         if name in original and role is not original[name].role
     ]
+    # What the manifest states of persons and rare values follows from the job.
     if manifest.unit is Unit.PERSON and task.basis.unit is not Unit.PERSON:
         problems.append(
             "the manifest says that every person has one row, which no identifier shows"
@@ -83,6 +85,7 @@ def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: 
         problems.append(f"columns that the original lacks: {', '.join(unknown)}")
     if lost:
         problems.append(f"columns of the original are in no table: {', '.join(lost)}")
+    # Every requirement of the job is among the guarantees.
     promised = [promise.to_requirement() for promise in manifest.promises]
     problems += [
         f"the job asks for {one.name} {shown_parameters(one)}, which the release does not guarantee"

@@ -153,6 +153,7 @@ def audit_folder(
     ``method`` is that of the original's job: the release must be one that it makes. ``trust`` is
     the public key by which the manifest, and with it every file, must be signed.
     """
+    # Files that are damaged or not trusted are not read any further.
     manifest = Manifest.load(folder)
     signed = None if trust is None else is_signed(folder, FILE_NAME, trust)
     remarks: list[str] = []
@@ -172,12 +173,14 @@ def audit_folder(
         return Audit(
             promises, tuple(damages), original is not None, remarks=tuple(remarks), signed=signed
         )
+    # Compare what the manifest says of the method and its rows with the job.
     hidden: list[str] = []
     if original is not None:
         hidden = hidden_members(original, manifest)
         original = as_published(original, manifest)
         if method is not None:
             hidden += unlike_method(manifest, original, method)
+    # Derive the guarantees from the tables, and judge what no file proves by the job.
     tables = read_tables(folder, manifest)
     audit = audit_tables(tables, manifest, original, source_rows, knowledge)
     if original is not None and method is not None:
@@ -186,6 +189,7 @@ def audit_folder(
         persons = persons_of_tables(tables, manifest, original, source_rows)
         if persons is not None:
             hidden += suppressed_persons(persons, manifest, original, method)
+    # The form of the files and every figure of the manifest: both could carry anything.
     problems, unknown = form_problems_of_files(folder, manifest, tables, signed=bool(signed))
     problems += [*hidden, *_misstated(manifest, audit.promises)]
     if read_whole(folder / FILE_NAME) != manifest.to_json().encode():
@@ -222,10 +226,12 @@ def audit_tables(
     are derived, but rows and their order are not compared with the original.
     """
     kind = kind_of(manifest.kind)
+    # Tables of another shape are not judged at all.
     misshapen = form_problems(kind.forms(len(manifest.tables)), manifest)
     misshapen += number_form_problems(manifest)
     if misshapen:
         return Audit(tuple(_unproved(manifest)), tuple(misshapen), original is not None)
+    # Judge the guarantees, and what all originals of these tables have in common.
     shard = interruptible(lambda: judge_shard(tables, manifest, original, knowledge or {}))
     joined = join_shards([shard], manifest)
     problems = [*name_problems(manifest), *miscounted(tables, manifest), *joined.problems]
@@ -233,6 +239,7 @@ def audit_tables(
     if not problems:
         problems += worlds.problems()
     problems += number_problems(kind, tables) + kind.order_problems(tables)
+    # Where persons have several rows, guarantees count persons.
     promises = joined.promises
     persons: Mapping[str, TablePersons] | None = None
     if manifest.keeps_rows:
@@ -242,6 +249,7 @@ def audit_tables(
             for one in promises
         )
         problems += [] if persons is None else person_problems(tables, manifest, persons)
+    # Rows that were lost or invented show beside the original alone.
     untested: list[str] = []
     unchecked = [] if original is not None else _stated_alone(manifest)
     if original is not None and compared:

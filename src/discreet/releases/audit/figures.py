@@ -54,12 +54,14 @@ def tally(
 ) -> ReleaseTally:
     """Return the counts that the figures of a manifest are derived from."""
     sizes = class_sizes(kind, tables)
+    # Cells that are masked are no values.
     masked = {}
     for table in tables.values():
         for column in table:
             if column.role in PROTECTED:
                 cells = (column.text == SUPPRESSED).fill_null(False).to_numpy()
                 masked[column.name] = int(column.counts[cells].sum())
+    # Closeness is derived only for methods that state it.
     closeness = 0.0
     if "closeness" in type(manifest.method).model_fields:
         verdict = verdict_on(kind, TCloseness(t=1), views)

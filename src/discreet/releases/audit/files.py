@@ -80,6 +80,7 @@ def form_problems_of_files(
     problems, remarks = [], []
     for name, entry in manifest.tables.items():
         path, table = folder / entry.file, tables[name]
+        # Compare the bytes with those that discreet writes; None where that is unknown.
         if _is_csv(entry):
             canonical: bool | None = is_canonical_csv(path, table)
         else:
@@ -91,6 +92,7 @@ def form_problems_of_files(
             canonical = (
                 False if False in canonical_files else None if None in canonical_files else True
             )
+        # An unknown form is refused, unless a signature covers the file.
         if canonical is None and not signed and any(map(is_of_other_library, _files(path))):
             problems.append(
                 f"'{entry.file}' was written by another version of the Parquet library, so its "
@@ -123,18 +125,21 @@ def require_readable(folder: Path, manifest: Manifest) -> None:
 def _table_problems(folder: Path, name: str, entry: TableEntry, hashed: bool) -> Iterator[str]:
     """Yield reasons not to read a table, by rising cost; only the first is sure to be true."""
     path = folder / entry.file
+    # The name and the sort of file, before any byte is read.
     if entry.file not in (f"{name}.csv", f"{name}.parquet"):
         yield f"the file of '{name}' is neither '{name}.csv' nor '{name}.parquet'"
     if not _exists(path):
         yield f"'{entry.file}' is missing"
     if not _is_regular(path) and (_is_csv(entry) or not _is_parts(path)):
         yield f"'{entry.file}' is not a regular file of the folder"
+    # The bytes as published, before they are unpacked.
     if hashed and not entry.sha256:
         yield f"the manifest has no sha256 of '{entry.file}'"
     if hashed and hash_of_table(path) != entry.sha256:
         yield f"'{entry.file}' was changed after it was published (sha256)"
     if _is_csv(entry) and is_compressed(path):
         yield f"'{entry.file}' is compressed, which discreet does not write"
+    # Header and size, before the table is read.
     if not _is_csv(entry):
         require_pyarrow()
     try:

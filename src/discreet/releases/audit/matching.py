@@ -61,6 +61,7 @@ def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
         return max(records.rows - task.table.rows, 0)
     coverages = [coverage_of(column, task, levels) for column in columns]
     sharp = [coverage.sole_cell() for coverage in coverages]
+    # Columns whose cells do not overlap compare by equality, the others by what cells cover.
     published, original = [], []
     of_original, cardinalities = [], []
     for column, sole, coverage in zip(columns, sharp, coverages, strict=True):
@@ -75,6 +76,7 @@ def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
             original.append(cell.take(source.codes))
             of_original.append(column.cardinality + 1)
         cardinalities.append(coverage.cells)
+    # Equal rows of one side are one combination.
     ours = _distinct([column.codes for column in published], cardinalities, records.rows)
     theirs = _distinct(original, of_original, task.table.rows)
     if all(sole is not None for sole in sharp):
@@ -82,6 +84,7 @@ def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
         return excess(*both, of_original, ours.rows, theirs.rows)
     if not len(ours.rows):
         return 0
+    # Pair combinations that are equal where cells do not overlap, or by all cells; match them.
     exact = np.array([sole is not None for sole in sharp])
     pairs = _joined(ours, theirs, coverages, exact, of_original)
     if pairs is None:
@@ -166,12 +169,14 @@ def _fitting(
     """
     fitted = np.flatnonzero(quasi | ~exact)
     seen = [_itself(cardinalities[c]) if exact[c] else coverages[c] for c in fitted]
+    # Which groups of boxes the quasi-identifiers of each point fit.
     group, group_of_box = _numbered(ours.codes[:, fitted], [one.cells for one in seen])
     kind, kind_of_point = _numbered(theirs.codes[:, fitted], [one.cardinality for one in seen])
     fitting = fitting_groups(seen, list(kind.T.copy()), list(group.T.copy()))
     if fitting is None:
         return None
     start, group_of_edge = fitting
+    # Within these groups, the boxes that are equal in all other columns.
     rest = np.flatnonzero(exact & ~quasi)
     both = np.concatenate((ours.codes, theirs.codes))[:, rest]
     equal = group_codes(

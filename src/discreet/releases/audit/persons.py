@@ -121,6 +121,7 @@ def persons_of_tables(
     kind = kind_of(manifest.kind)
     names = tables_of_rows(kind, manifest)
     domains = domains_of(tables, manifest)
+    # Published numbers say who has which rows; else only the publisher can.
     if manifest.keeping.numbered:
         return {name: _numbered(tables[name], domains) for name in names}
     if original is None or original.basis.persons is None or source_rows is None:
@@ -137,6 +138,7 @@ def persons_of_tables(
         )
         values: Sequence[Column] = table.sensitive
         table_domains: Domains = domains
+        # An attacker sees groups by number, or persons by cells and numbers of rows.
         if kind.numbers_groups:  # the values are in another table, without a link to rows
             classes = table[GROUP].codes.astype(np.int64)
             values = [column.take(rows) for column in original.table.sensitive]

@@ -64,9 +64,11 @@ def judge_shard(
     if absent:
         nothing = (None,) * len(requirements)
         return ShardFindings(nothing, tuple(absent), Picture(), ReleaseTally())
+    # Count the classes once for all guarantees.
     refined = any(requirement.algebra.refined for requirement in requirements)
     linked = linked_domains(tables, manifest, original, knowledge)
     views = kind.views(tables, domains_of(tables, manifest) | linked, refined=refined)
+    # Each guarantee on its own counts, or why they cannot be derived.
     verdicts = tuple(
         _verdict_in_population(requirement, views, tables, manifest, original)
         if requirement.counting.population or requirement.counting.weights
@@ -75,6 +77,7 @@ def judge_shard(
         or verdict_on(kind, requirement, views)
         for requirement in requirements
     )
+    # What else all shards add up to.
     by_table = dict(zip(tables, views, strict=False))  # one view a projection, else one in all
     return ShardFindings(
         verdicts,

@@ -115,6 +115,7 @@ def name_problems(manifest: Manifest) -> list[str]:
 
     A name that is not checked could carry anything.
     """
+    # Every name has one role, is in some table, and has an entry.
     published: dict[str, Role] = {}
     problems = []
     for table, entry in manifest.tables.items():
@@ -128,6 +129,7 @@ def name_problems(manifest: Manifest) -> list[str]:
         f"the manifest has no entry for '{name}' under 'attributes'"
         for name in published.keys() - manifest.attributes.keys()
     ]
+    # Names in bits, secrets and the method are those of published columns.
     sensitive = {name for name, role in published.items() if role is Role.SENSITIVE}
     quasi = {name for name, role in published.items() if role is Role.QUASI_IDENTIFIER}
     problems += [

@@ -479,6 +479,7 @@ def with_counterfeits(
     group = outcome.group_of_row[placed_rows]
     number, groups = random_numbers(group, task.orders)
     people = people_table(PEOPLE, task, number[group], groups, placed_rows)
+    # Counterfeits are sensitive rows without a person.
     of_row = number[np.concatenate([group, fakes.group])]
     columns = [group_column(of_row, groups)]
     for column in task.table.sensitive:
@@ -487,6 +488,7 @@ def with_counterfeits(
         )
         columns.append(PublishedColumn(column.name, column.role, codes, column.values))
     tables = {PEOPLE: people, SENSITIVE: PublishedTable(SENSITIVE, columns, len(of_row))}
+    # How many each group has is no secret.
     if len(fakes.group):
         holders, size = np.unique(number[fakes.group], return_counts=True)
         counts, code = np.unique(size, return_inverse=True)

@@ -128,6 +128,7 @@ class ImpliedGroups(Implied):
         self._by_value: dict[str, tuple[Ints, Codes, Floats]] = {}  # rows, by attribute
 
     def estimate(self, batch: QueryBatch) -> Floats:
+        # Two attributes have a table; other queries are summed up group by group.
         answer = self._by_pairs.estimate(batch)
         if answer is not None:
             return answer
@@ -160,11 +161,13 @@ class ImpliedGroups(Implied):
         mine, rows = self.people, self.rows
         quasi = [people[name] for name in mine.codes]
         hidden = [people[name] for name in sensitive]
+        # Number people by quasi-identifiers, and rows by the sensitive values that are asked for.
         of_target, of_people, kinds = _numbered(quasi, mine.codes, mine.count, people.rows)
         wanted, of_signature, numbers = _numbered(hidden, rows.codes, rows.signatures, people.rows)
         lines = group_codes([of_target, wanted], [kinds, numbers], people.rows)
         line_kind, line_number = of_target[lines.first_row], wanted[lines.first_row]
         line_start, order = order_by_class(line_kind, line_number, kinds, numbers)
+        # Each kind of people is in some groups, with a share of each one's mass.
         start, entry, mass = rows.by_number(of_signature, numbers)
         pairs = group_codes([mine.group, of_people], [len(start) - 1, kinds], mine.count)
         group, kind = mine.group[pairs.first_row], of_people[pairs.first_row]
@@ -174,6 +177,7 @@ class ImpliedGroups(Implied):
         line_value = line_number[order].astype(np.int64)
         entry_key = np.repeat(np.arange(len(start) - 1), np.diff(start)) * numbers + entry
         line_key = np.repeat(np.arange(kinds), np.diff(line_start)) * numbers + line_value
+        # Sum up where a target's value meets a row of a group.
         for searched in (True, False):  # the smaller side is laid out, the other searched
             chosen = np.flatnonzero(by_lines == searched)
             laid, lists = (line_start, kind) if searched else (start, group)
@@ -502,6 +506,7 @@ class UniformSets(Implied):
     def mass_of_people(self, people: CodedTable, sensitive: Sequence[str]) -> Floats:
         """Where quasi-identifiers are unique, 1 / Π |G.S_i|."""
         quasi = [people[name] for name in self._people.codes]
+        # Number targets and people by quasi-identifiers, and targets by their values too.
         both = [np.concatenate([c.codes, self._people.codes[c.name]]) for c in quasi]
         rows = people.rows + self._people.count
         alike = group_codes(both, [c.cardinality for c in quasi], rows)
@@ -515,6 +520,7 @@ class UniformSets(Implied):
         kind = of_target[lines.first_row]
         start, order = order_by_class(kind, np.zeros(lines.count, np.int32), alike.count, 1)
         mass_of_line = np.zeros(lines.count)
+        # Every person alike adds the chance of the values in the person's group.
         group = self._people.group
         for part in stretches(np.diff(start)[of_people]):
             place, person = entries_of(start, of_people[part])

@@ -435,6 +435,7 @@ class Meeting:
         self._cells = base.matrices  # by attribute: (distinct cells, values)
         cell = base.cells  # (attributes, meetings)
         of_table = [np.arange(len(base.size))]
+        # Meet the classes of one more table: cells that overlap in every attribute.
         for other in others:
             overlap = [
                 (mine.astype(np.float32) @ theirs.T.astype(np.float32)) > 0

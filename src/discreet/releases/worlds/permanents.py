@@ -43,6 +43,7 @@ def matching_beliefs_within(
         if states > most_states:
             break
     if states > most_states:
+        # Too many states: scale rows and columns in turn.
         belief = weight.copy()
         factor, held = np.ones(values), np.empty(values)
         change = 1.0
@@ -68,6 +69,7 @@ def matching_beliefs_within(
     belief = np.zeros((people, values))
     if count.sum() != people:
         return belief, True
+    # List the states, and order them by how many rows are used.
     left = np.empty((states, values), np.int64)  # rows of each value that a state has left
     left[0] = count
     used = np.zeros(states, np.int64)  # rows of all values: how many people have one
@@ -90,6 +92,7 @@ def matching_beliefs_within(
     for state in range(states):
         order[at[used[state]]] = state
         at[used[state]] += 1
+    # The mass of reaching each state, person by person.
     forward = np.zeros(states)  # mass of having used so many rows of each value
     forward[0] = 1.0
     for person in range(people):
@@ -100,6 +103,7 @@ def matching_beliefs_within(
                     ways = weight[person, value] * left[state, value]
                     forward[state + step[value]] += forward[state] * ways
         _normalize(forward, order[first[person + 1] : first[person + 2]])
+    # The mass of ending from each state; both give the beliefs.
     backward = np.zeros(states)
     backward[states - 1] = 1.0
     for person in range(people - 1, -1, -1):

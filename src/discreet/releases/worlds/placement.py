@@ -97,6 +97,7 @@ def weigh(
     """
     if (np.diff(start) <= 1).all():
         return Placement(start, group, np.ones(len(group)))
+    # Suppressed people are in one more group, which fits everybody and is not shown.
     if suppressed:
         kinds = len(start) - 1
         place = np.repeat(np.arange(kinds), np.diff(start))
@@ -114,6 +115,7 @@ def weigh(
 
         wide_start = start + np.arange(kinds + 1)
         return shares(weigh(wide_start, wide, people, np.append(size, suppressed), 0))
+    # Scale all; the components of chosen places are counted when they are asked for.
     scaled = scale(start, group, people.astype(np.float64), size.astype(np.float64))
 
     def counted(places: AnyInts) -> Placement:
@@ -250,6 +252,7 @@ def count_components(
     With ``kind_of_group``, people of one kind have a group of each kind that the groups they fit
     have: in worlds without, there is none. With ``places``, the components of these kinds alone.
     """
+    # Components in which some kind has a choice.
     component = _components(start, group, len(size))
     several = np.flatnonzero(np.diff(start) > 1)
     kinds_of: dict[int, list[int]] = defaultdict(list)
@@ -263,6 +266,7 @@ def count_components(
     for kind in np.flatnonzero(is_open[component] & (np.diff(start) > 0)):
         kinds_of[int(component[kind])].append(int(kind))
     all_exact = True
+    # Count the worlds of each by itself.
     for kinds in kinds_of.values():
         if people[kinds].sum() > EXACT_PEOPLE:
             all_exact = False
@@ -317,6 +321,7 @@ def _counted_places(
     kind_of_group: NDArray[np.int32] | None,
 ) -> list[list[float]] | None:
     """Return the same, one kind after the other; groups have units and widths of digits."""
+    # The ways to reach each state, kind by kind.
     forward = [{sum((widths[group] - 1) * units[group] for group in widths): 1}]
     steps: list[list[tuple[int, list[_Spread]]]] = []  # the states before each kind, and its moves
     for fit, count in zip(fits, people, strict=True):
@@ -339,6 +344,7 @@ def _counted_places(
                 return None
         steps.append(moves)
         forward.append(following)
+    # The ways to end from each state, and the places that they take.
     worlds = forward[-1].get(0, 0)
     if not worlds:
         return None

@@ -313,6 +313,7 @@ def _unsupported(
     supported = np.full(offset[attributes], -1, np.int32)
     result = np.zeros(len(value), np.bool_)
     for group in range(groups):
+        # Mark the values that the group's sets list; then search a row for each that has none yet.
         for attribute in range(attributes):
             which = attribute * groups + group
             for entry in range(start[which], start[which + 1]):
@@ -351,6 +352,7 @@ def link_through_sensitive_table(
     for name in (known, primary):
         if name not in names:
             raise InputError(f"'{name}' is not a sensitive attribute. Allowed: {', '.join(names)}.")
+    # What each reader keeps, for every known value of every group.
     sets = read_sets(tables, names)
     signatures = signatures_of(sensitive, names)
     number, size = names.index(known), people[GROUP].counts
@@ -363,6 +365,7 @@ def link_through_sensitive_table(
         name: np.array([text not in spared for text in sensitive[name].text.to_list()])
         for name, spared in (harmless or {}).items()
     }
+    # How many people this leaves with one value, reader by reader.
     findings = []
     for reader, values in by_reader.items():
         for place, name in enumerate(names):

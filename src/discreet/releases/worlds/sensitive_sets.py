@@ -111,6 +111,7 @@ def _read_sets(
     sizes = [sensitive[name].cardinality for name in attributes]
     before = starts_of(np.array(sizes, np.int64))
     attribute_of_value = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    # The group and the value of each entry, in the codes of the other tables.
     code = code_of_text(people[GROUP].text, values[GROUP].text).astype(np.int32)
     group = taken(code, values[GROUP].codes)
     value = _coded_values(values, sensitive, attributes)
@@ -119,6 +120,7 @@ def _read_sets(
         good = (group >= 0) & (value >= 0)
         unknown = int((~good).sum())
         group, value = group[good], value[good]
+    # The set of each entry, and its value within the attribute.
     which = group  # in the same memory: fresh memory costs more than the sums do
     first_set = attribute_of_value * np.int32(groups)
     for first in range(0, len(which), IN_CACHE):
@@ -126,6 +128,7 @@ def _read_sets(
         which[part] += first_set.take(value[part])
     in_set = (np.arange(before[-1]) - np.repeat(before[:-1], sizes)).astype(np.int32)
     recode(value, in_set, value)
+    # Entries by set, each set ascending.
     start, ordered = _brought_together(which, value, len(attributes) * groups)
     rises = _rises_within(start, ordered)
     doubled = values.rows - values.entries  # of rows that were counted together

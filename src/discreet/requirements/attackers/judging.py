@@ -121,6 +121,7 @@ def judge_key_sets(
     ``by_length`` also finds the figures of smaller sets, which no verdict needs.
     """
     findings = [_judge(requirement, keys, table, domains) for keys in key_sets]
+    # The worst of all sets of columns.
     verdicts = [one.verdict for one in findings if one.verdict.achieved or not one.verdict.holds]
     smaller_is_better = requirement.algebra.smaller_is_better
     verdict = Verdict.worst(verdicts, smaller_is_better=smaller_is_better)
@@ -132,10 +133,12 @@ def judge_key_sets(
             refined=requirement.algebra.refined,
         )  # fmt: skip
         verdict = replace(verdict, vacuous_for=vacuous_for(requirement, whole, domains))
+    # The groups that fail, and the set with the smallest of them.
     failing = [one for one in findings if one.failing_sets]
     sizes: Counter[int] = Counter()
     for one in failing:
         sizes.update(one.failing_sizes)
+    # The figures of attackers who know fewer columns.
     lengths: dict[int, Mapping[str, float]] = {}
     if by_length:
         for length in range(1, max((keys.length for keys in key_sets), default=0)):
@@ -161,6 +164,7 @@ def _judge(
     narrowed = requirement.within(names)
     if narrowed is None:
         return KeyFindings(Verdict(True, {}))
+    # What is judged: attributes whose values the attacker does not know.
     bare = ClassCounts(np.zeros(0, np.int64), dict.fromkeys(names))  # type: ignore[arg-type]
     judged = [name for name in narrowed.attributes(bare) if name]
     smaller_is_better = narrowed.algebra.smaller_is_better
@@ -168,6 +172,7 @@ def _judge(
     failing_sets, worst_set = 0, tuple[str, ...]()
     sizes: Counter[int] = Counter()
     least = np.inf
+    # Judge batch by batch, and keep the worst alone.
     for batch in _batches(keys, table, judged, refined=narrowed.algebra.refined):
         verdict_of_batch = narrowed.check(batch.counts, domains)
         failing = ~verdict_of_batch.passes
@@ -257,6 +262,7 @@ class _Dense:
         widths = np.array([self._columns[number].cardinality for number in last], np.int64)
         counts, rows = [], self._table.entries
         passes: list[Column | None] = [*self._judged] or [None]  # None: rows alone
+        # Count every combination of cells, and of values, with each of the last columns.
         for attribute in passes:
             packed = [*first, *([] if attribute is None else [attribute])]
             codes: list[Codes] = [column.codes for column in packed]
@@ -267,6 +273,7 @@ class _Dense:
             else:
                 _count_weighted(key, bound, self._cells[last], widths, self._table.weights, counted)
             counts.append(counted.reshape(-1, 1 if attribute is None else attribute.cardinality))
+        # Keep the combinations that occur, as groups.
         size = counts[0].sum(axis=1)
         occurs = np.flatnonzero(size)
         groups = np.searchsorted(occurs, np.cumsum(widths) * (len(size) // int(widths.sum())))

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt
 
-from discreet.methods.manifest_entry import MethodEntry, share_sentences
+from discreet.methods.manifest_entry import MethodEntry
+from discreet.statements import Statement
+
+
+def share_sentences(method: str, share: Mapping[str, float]) -> list[str]:
+    """Return how far the greatest share of a value is from a bound, where there is none."""
+    if not share:
+        return []
+    name = max(share, key=share.__getitem__)
+    return [Statement("method.unbounded-share", method=method, attribute=name, share=share[name])]
 
 
 class GalEntry(MethodEntry):

@@ -115,14 +115,14 @@ class Task:
     @cached_property
     def links(self) -> dict[str, Links]:
         """The labels that the original's cells link to, with a prior that is given or estimated."""
-        found = {}
+        by_attribute = {}
         for name, knowledge in self.knowledge.items():
             column = self.table[name]
             links = link(column, knowledge)
             if links.prior is None:
                 links = links.with_prior(estimated_prior(links, column.reference))
-            found[name] = links
-        return found
+            by_attribute[name] = links
+        return by_attribute
 
     @cached_property
     def information(self) -> Information:

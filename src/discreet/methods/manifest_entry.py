@@ -96,14 +96,6 @@ def bound_problems(least: object, promised: Sequence[Mapping[str, Any]]) -> list
     return ["'method.l' is not the l of a guarantee"]
 
 
-def share_sentences(method: str, share: Mapping[str, float]) -> list[str]:
-    """Return how far the greatest share of a value is from a bound, where there is none."""
-    if not share:
-        return []
-    name = max(share, key=share.__getitem__)
-    return [Statement("method.unbounded-share", method=method, attribute=name, share=share[name])]
-
-
 class LabelledEntry(MethodEntry):
     """A local recoding whose cells may be labels of hierarchies."""
 

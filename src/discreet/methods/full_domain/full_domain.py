@@ -132,8 +132,8 @@ def minimal_nodes(task: Task) -> list[dict[str, int]]:
     In lexicographic order; empty if not even the most general recoding meets them.
     """
     domain = Recodings(task, 0)
-    found = search_minimal_nodes(domain.lattice, lambda node: domain.judge(node).publishable)
-    return [domain.levels(node) for node in found]
+    nodes = search_minimal_nodes(domain.lattice, lambda node: domain.judge(node).publishable)
+    return [domain.levels(node) for node in nodes]
 
 
 def suppression_budget(share: float, rows: int) -> int:

@@ -98,7 +98,7 @@ class AttackerRecodings(Recodings):
         levels = [self.hierarchies[place].levels[classes.node[place]] for place in places]
         chosen = np.flatnonzero(kept)
         leaves = self.table.leaf[classes.tuples[chosen]]
-        found = group_codes(
+        grouping = group_codes(
             [
                 level.node_of_leaf[leaves[:, place]]
                 for level, place in zip(levels, places, strict=True)
@@ -106,25 +106,25 @@ class AttackerRecodings(Recodings):
             [level.nodes for level in levels],
             len(chosen),
         )
-        group = np.full(classes.classes, found.count, np.int32)
-        group[chosen] = found.class_of_row
-        groups = found.count + (len(chosen) < classes.classes)
+        group = np.full(classes.classes, grouping.count, np.int32)
+        group[chosen] = grouping.class_of_row
+        groups = grouping.count + (len(chosen) < classes.classes)
         size = np.bincount(group, classes.size, groups).astype(np.int64)
-        first = chosen[found.first_row]
+        first = chosen[grouping.first_row]
         tuples = np.append(classes.tuples[first], classes.tuples[:1])[:groups]
-        own = FrequencySet(self.table, classes.node, tuples, size, classes, group)
-        real = np.arange(groups) < found.count
-        counts = own.counts(refined=self._refined)
-        if groups > found.count:
+        frequencies = FrequencySet(self.table, classes.node, tuples, size, classes, group)
+        real = np.arange(groups) < grouping.count
+        counts = frequencies.counts(refined=self._refined)
+        if groups > grouping.count:
             counts = counts.keep(real)
-        good = np.ones(found.count + 1, bool)
+        good = np.ones(grouping.count + 1, bool)
         if demand.keys.known:
-            entries = own.entries(None)
-            inside = entries.of_class < found.count
+            entries = frequencies.entries(None)
+            inside = entries.of_class < grouping.count
             row = self.table.signatures.first_row[entries.value[inside]]
             good[:-1] = demand.passes_where_known(
-                entries.of_class[inside].astype(np.int64), row, entries.count[inside], found.count,
-                self.table.sensitive, self.domains,
+                entries.of_class[inside].astype(np.int64), row, entries.count[inside],
+                grouping.count, self.table.sensitive, self.domains,
             )  # fmt: skip
         else:
             for requirement in demand.requirements:
@@ -134,30 +134,30 @@ class AttackerRecodings(Recodings):
     def at_levels(self, levels: Mapping[str, int]) -> Generalized:
         node = self._node(levels)
         if not self.judge(node).publishable:
-            said = "full-domain: the given levels do not meet the requirements"
-            raise self._infeasible_at(node, said, ("raise levels", "allow more suppression"))
+            problem = "full-domain: the given levels do not meet the requirements"
+            raise self._infeasible_at(node, problem, ("raise levels", "allow more suppression"))
         return self.outcome(node, {"levels": dict(levels)})
 
     def infeasible(self, examined: Sequence[Node]) -> InfeasibleError:
-        said = "full-domain: no recoding meets the requirements, not even the most general one"
+        problem = "full-domain: no recoding meets the requirements, not even the most general one"
         return self._infeasible_at(
-            self.lattice.top, said, ("allow more suppression", "add levels that end in '*'")
+            self.lattice.top, problem, ("allow more suppression", "add levels that end in '*'")
         )
 
     def not_found(self) -> InfeasibleError:
-        said = (
+        problem = (
             "full-domain: within 'seconds' no recoding was found that meets the requirements, and "
             "the most general one does not"
         )
-        return self._infeasible_at(self.lattice.top, said, ("raise 'seconds'", "add levels"))
+        return self._infeasible_at(self.lattice.top, problem, ("raise 'seconds'", "add levels"))
 
-    def _infeasible_at(self, node: Node, said: str, remedies: Sequence[str]) -> InfeasibleError:
+    def _infeasible_at(self, node: Node, problem: str, remedies: Sequence[str]) -> InfeasibleError:
         """Which combination of columns fails at a node, for whom, and by how much."""
         for demand, counts, note in self._failures(node):
             if demand.keys.known:
-                return InfeasibleError(f"{said}. {note}To make it feasible: {remedies[0]}.", [])
-            return infeasible(said, demand.requirements, counts, self.domains, remedies, note)
-        return InfeasibleError(f"{said}. To make it feasible: {'; or '.join(remedies)}.", [])
+                return InfeasibleError(f"{problem}. {note}To make it feasible: {remedies[0]}.", [])
+            return infeasible(problem, demand.requirements, counts, self.domains, remedies, note)
+        return InfeasibleError(f"{problem}. To make it feasible: {'; or '.join(remedies)}.", [])
 
     def _failures(self, node: Node) -> Iterator[tuple[Demand, ClassCounts, str]]:
         classes = self.sets[node]
@@ -257,8 +257,8 @@ class PersonRecodings(Recodings):
         rows = np.flatnonzero((of_row >= 0) & passes[of_row])
         if not len(rows):
             return
-        number, own = np.unique(of_row[rows], return_inverse=True)
-        part = Classes.of_numbers(own.astype(np.int32))
+        number, place = np.unique(of_row[rows], return_inverse=True)
+        part = Classes.of_numbers(place.astype(np.int32))
         persons = self.persons.take(rows)
         sensitive = [column.take(rows) for column in self.sensitive]
         for requirement in requirements:
@@ -312,22 +312,22 @@ class PersonRecodings(Recodings):
     def _recoded(
         self, classes: FrequencySet, passes: Bools, facts: dict[str, object]
     ) -> Generalized:
-        found = super()._recoded(classes, passes, facts)
-        found.class_of_row[self.class_of_row(classes) < 0] = -1
-        return found
+        recoded = super()._recoded(classes, passes, facts)
+        recoded.class_of_row[self.class_of_row(classes) < 0] = -1
+        return recoded
 
     def at_levels(self, levels: Mapping[str, int]) -> Generalized:
         node = self._node(levels)
         if not self.judge(node).publishable:
-            said = "full-domain: the given levels do not meet the requirements"
-            raise self._infeasible(node, said, "raise levels")
+            problem = "full-domain: the given levels do not meet the requirements"
+            raise self._infeasible(node, problem, "raise levels")
         return self.outcome(node, {"levels": dict(levels)})
 
     def infeasible(self, examined: Sequence[Node]) -> InfeasibleError:
-        said = "full-domain: no recoding meets the requirements, not even the most general one"
-        return self._infeasible(self.lattice.top, said, "allow more suppression")
+        problem = "full-domain: no recoding meets the requirements, not even the most general one"
+        return self._infeasible(self.lattice.top, problem, "allow more suppression")
 
-    def _infeasible(self, node: Node, said: str, remedy: str) -> InfeasibleError:
+    def _infeasible(self, node: Node, problem: str, remedy: str) -> InfeasibleError:
         """Why the persons of a node do not meet the requirements."""
         classes = self.sets[node]
         of_row = self.class_of_row(classes)
@@ -335,7 +335,7 @@ class PersonRecodings(Recodings):
         remedies = (remedy, "use 'rows: collapse', so that a person has fewer values")
         if differing:
             return InfeasibleError(
-                f"{said}: at these levels the rows of {differing} persons are still in several "
+                f"{problem}: at these levels the rows of {differing} persons are still in several "
                 "classes. End the hierarchies in one top, such as '*', use 'scope: rows', or "
                 f"{remedies[1]}.",
                 [],
@@ -344,5 +344,5 @@ class PersonRecodings(Recodings):
             part = Classes.of_numbers(np.unique(of_row, return_inverse=True)[1].astype(np.int32))
             counts = counts_on_persons(requirement, part, self.persons, self.sensitive)
             if not requirement.passes(counts, self.domains).all():
-                return infeasible(said, [requirement], counts, self.domains, remedies)
-        return InfeasibleError(f"{said}. {remedies[1].capitalize()}.", [])
+                return infeasible(problem, [requirement], counts, self.domains, remedies)
+        return InfeasibleError(f"{problem}. {remedies[1].capitalize()}.", [])

@@ -142,10 +142,10 @@ class Recodings:
         moving = [r for r in self._others if r.algebra.against_table]
         settled = not moving or suppressed == 0
         while not settled and suppressed <= budget and passes.any():
-            kept = counts.keep(passes)
-            still = np.ones(kept.classes, bool)
+            counts_left = counts.keep(passes)
+            still = np.ones(counts_left.classes, bool)
             for requirement in moving:
-                still &= requirement.passes(kept, self.domains)
+                still &= requirement.passes(counts_left, self.domains)
             settled = bool(still.all())
             passes[np.flatnonzero(passes)[~still]] = False
             suppressed = self.rows - int(size[passes].sum())
@@ -379,9 +379,9 @@ class CoveredPopulation:
         nodes = []
         for j, height in enumerate(classes.node):
             level = self._hierarchies[j].levels[height]
-            own = level.node_of_leaf[leaves[:, j]]
-            theirs = self._node_of_value[j][height][self._values[j]]
-            codes.append(np.concatenate([own, theirs]).astype(np.int32))
+            node_of_class = level.node_of_leaf[leaves[:, j]]
+            node_of_kind = self._node_of_value[j][height][self._values[j]]
+            codes.append(np.concatenate([node_of_class, node_of_kind]).astype(np.int32))
             nodes.append(level.nodes + 1)
         count = classes.classes
         alike = group_codes(codes, nodes, count + len(self._people)).class_of_row
@@ -391,19 +391,19 @@ class CoveredPopulation:
         return covered.astype(np.int64)
 
 
-def _matched(own: Hierarchy, theirs: Hierarchy) -> list[Codes]:
+def _matched(of_table: Hierarchy, theirs: Hierarchy) -> list[Codes]:
     """For each level the table's node of each value of the population, or one past the last."""
-    found = []
-    for height, level in enumerate(own.levels):
+    node_of_values = []
+    for height, level in enumerate(of_table.levels):
         code_of_label = {label: node for node, label in enumerate(level.labels)}
         other = theirs.levels[height] if height <= theirs.height else None
         if other is None or not code_of_label.keys() <= set(other.labels):
             raise InputError(
-                f"population: at level {height} the hierarchy of '{own.column}' has labels that "
-                "the population's values do not give. The population must contain every row of the "
-                "table; give the column a hierarchy that does not depend on the values found, such "
-                "as a file or intervals."
+                f"population: at level {height} the hierarchy of '{of_table.column}' has labels "
+                "that the population's values do not give. The population must contain every row "
+                "of the table; give the column a hierarchy that does not depend on the values "
+                "found, such as a file or intervals."
             )
         node = np.array([code_of_label.get(x, level.nodes) for x in other.labels], np.int32)
-        found.append(node[other.node_of_leaf])
-    return found
+        node_of_values.append(node[other.node_of_leaf])
+    return node_of_values

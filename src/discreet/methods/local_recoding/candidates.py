@@ -51,10 +51,12 @@ def find_candidates(space: Space, needs: Needs, ceiling: float) -> Candidates:
     At a ceiling of 0 only exact tuples are left, which always fit.
     """
     limit = max(MOST_PAIRS, len(space.rows))
-    given = space, needs, new_tally(needs), _cheapest_of_levels(space)
+    arguments = space, needs, new_tally(needs), _cheapest_of_levels(space)
     while True:
         cheapest = np.full(len(space.rows), ceiling)
-        fits, start, member, cost = enumerate_candidates(*given, ceiling + 1e-12, limit, cheapest)
+        fits, start, member, cost = enumerate_candidates(
+            *arguments, ceiling + 1e-12, limit, cheapest
+        )
         if fits:
             break
         ceiling = ceiling * LOWERED if ceiling > 1e-3 else 0.0

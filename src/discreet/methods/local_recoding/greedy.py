@@ -81,13 +81,16 @@ def group_in_rounds(space: Space, needs: Needs, first: Opening) -> UnitGrouping:
         units = np.flatnonzero(remaining)
         # candidates of a block fit in memory, and rows that are far apart would not meet anyway
         for block in cut_evenly(space, space.rank[units], BLOCK):
-            own = units[block]
-            part, part_needs = space.take(own, remaining[own]), needs.take(own)
+            units_of_block = units[block]
+            part, part_needs = (
+                space.take(units_of_block, remaining[units_of_block]),
+                needs.take(units_of_block),
+            )
             opening = open_candidates(part, part_needs, ceiling)
-            unit, group, rows, remaining[own] = choose(
+            unit, group, rows, remaining[units_of_block] = choose(
                 opening.candidates, part.rows, part_needs, opening.price
             )
-            chosen.append((own[unit], group + groups, rows))
+            chosen.append((units_of_block[unit], group + groups, rows))
             groups += len(opening.candidates.cost)
     unit, group, rows = (np.concatenate(parts) for parts in zip(*chosen, strict=True))
     if not len(unit):  # no candidate had enough rows: all are one group

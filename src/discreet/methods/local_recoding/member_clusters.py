@@ -71,13 +71,13 @@ def cluster_classes(space: Space, promises: Promises, class_of_unit: Ints) -> Un
     cluster = np.full(len(order), -1, np.int64)
     _form_clusters(space, promises.needs, new_tally(promises.needs), order, start, cluster)
     units = np.arange(len(order))
-    given = UnitGrouping.of(space, units, class_of_unit, space.rows)
-    found = UnitGrouping.of(space, units, cluster, space.rows)
-    stretch_of_cluster = stretch[found.unit[found.start[:-1]]]
-    fails = np.bincount(stretch_of_cluster, ~promises.kept_by(found), len(start) - 1)
+    by_class = UnitGrouping.of(space, units, class_of_unit, space.rows)
+    by_cluster = UnitGrouping.of(space, units, cluster, space.rows)
+    stretch_of_cluster = stretch[by_cluster.unit[by_cluster.start[:-1]]]
+    fails = np.bincount(stretch_of_cluster, ~promises.kept_by(by_cluster), len(start) - 1)
     paid, pays = (
-        np.bincount(of, made.size * made.cost, len(start) - 1)
-        for of, made in ((stretch_of_class, given), (stretch_of_cluster, found))
+        np.bincount(of, grouping.size * grouping.cost, len(start) - 1)
+        for of, grouping in ((stretch_of_class, by_class), (stretch_of_cluster, by_cluster))
     )
     better = (fails == 0) & (pays < paid)
     group = np.where(better[stretch], classes + cluster, class_of_unit)

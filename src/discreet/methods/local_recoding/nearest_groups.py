@@ -185,13 +185,13 @@ def _cut_nodes(space: Space, middle: Ints32, order: Ints32, begin: Ints, end: In
     start = np.cumsum(length) - length
     node = np.repeat(nodes, length)
     entry = np.arange(len(node)) + (begin - start)[node]
-    own = middle[order[entry]]
-    low, high = np.minimum.reduceat(own, start), np.maximum.reduceat(own, start)
+    ranks = middle[order[entry]]
+    low, high = np.minimum.reduceat(ranks, start), np.maximum.reduceat(ranks, start)
     cost = np.stack([cell_costs(space, j, low[:, j], high[:, j]) for j in range(low.shape[1])])
     cost[(low == high).T] = -1.0
     chosen = cost.argmax(axis=0)
     low, high = low[nodes, chosen], high[nodes, chosen]
-    key = own[np.arange(len(own)), chosen[node]]
+    key = ranks[np.arange(len(ranks)), chosen[node]]
     span = int(key.max()) + 1
     by_key = stable_order(node * span + key, len(nodes) * span)
     order[entry] = order[entry[by_key]]
@@ -202,9 +202,9 @@ def _cut_nodes(space: Space, middle: Ints32, order: Ints32, begin: Ints, end: In
     of, place = node[cuts], cuts - start[node[cuts]]
     best = np.lexsort((np.abs(2 * place - length[of]), of))  # of each node the most even first
     best = best[np.flatnonzero(np.diff(of[best], prepend=-1))]
-    found = length // 2  # where all have the same middle
-    found[of[best]] = place[best]
-    return begin + found
+    cut_place = length // 2  # where all have the same middle
+    cut_place[of[best]] = place[best]
+    return begin + cut_place
 
 
 # Compiled: a search through the tree for every failing group.

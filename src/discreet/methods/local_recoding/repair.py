@@ -94,7 +94,7 @@ def _loans(made: UnitGrouping, failing: Ints, near: Ints, least: int) -> Remedie
     if not len(failing):
         nothing = np.zeros(0, np.int64)
         return Remedies(nothing, nothing, nothing, np.zeros(0))
-    found = []
+    parts = []
     pieces = np.append(np.diff(made.start), 0)[near].sum(axis=1)  # the last where there is none
     for part in stretches(pieces):
         borrower = np.repeat(failing[part], near.shape[1])
@@ -110,8 +110,8 @@ def _loans(made: UnitGrouping, failing: Ints, near: Ints, least: int) -> Remedie
         order = np.lexsort((added, number))
         order = order[rank_in_run(number[order]) < LOANS]
         remedies = group[order], neighbour[order], made.unit[piece[order]], added[order]
-        found.append(remedies)
-    return Remedies(*(np.concatenate(one) for one in zip(*found, strict=True)))
+        parts.append(remedies)
+    return Remedies(*(np.concatenate(one) for one in zip(*parts, strict=True)))
 
 
 def _helping(counted: CountedGroups, promises: Promises, remedies: Remedies) -> Bools:
@@ -120,11 +120,11 @@ def _helping(counted: CountedGroups, promises: Promises, remedies: Remedies) -> 
     loan = np.flatnonzero(~joined)
     count = len(remedies.group)
     ones = np.ones(len(loan), np.int64)
-    own_piece, own = entries_of(counted.start, remedies.group)
+    own_piece, trial_of_group = entries_of(counted.start, remedies.group)
     join_piece, join = entries_of(counted.start, remedies.neighbour[joined])
     repaired = promises.passes(
         np.concatenate((counted.unit[own_piece], counted.unit[join_piece], remedies.unit[loan])),
-        np.concatenate((own, np.flatnonzero(joined)[join], loan)),
+        np.concatenate((trial_of_group, np.flatnonzero(joined)[join], loan)),
         np.concatenate((counted.rows[own_piece], counted.rows[join_piece], ones)),
         count,
     )
@@ -173,8 +173,8 @@ def _relief(size: Ints, counted: CountedGroups, promises: Promises, joins: Remed
     where none passes from the best.
     """
     group, neighbour = joins.group, joins.neighbour
-    one, other = entries_of(counted.start, group), entries_of(counted.start, neighbour)
-    piece, join = (np.concatenate(both) for both in zip(one, other, strict=True))
+    of_group, of_neighbour = entries_of(counted.start, group), entries_of(counted.start, neighbour)
+    piece, join = (np.concatenate(both) for both in zip(of_group, of_neighbour, strict=True))
     before = promises.figures(counted.unit, counted.group_of_piece, counted.rows, len(size))
     after = promises.figures(counted.unit[piece], join, counted.rows[piece], len(group))
     relief = np.zeros(len(group))

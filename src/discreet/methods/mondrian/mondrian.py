@@ -259,7 +259,7 @@ def partition(
 ) -> tuple[Ints, Codes]:
     """Cut until no cut is allowed: where each class starts, in an order of the units.
 
-    The cuts are added to ``made``, where it is given, as they are made.
+    The cuts are added to ``cuts_made``, where it is given, as they are made.
     """
     order = np.argsort(apart.class_of_row, kind="stable").astype(np.int32)
     end = np.cumsum(apart.size)

@@ -64,22 +64,22 @@ def remove_from_persons(
     """Remove terms until the persons and the rows of as many groups as possible pass."""
     by_row = Classes.of_numbers(group)
     by_person = Classes.of_numbers(group[persons.first_row])
-    found = PersonRemoval({}, np.ones(by_row.count, bool), np.zeros(by_row.count, bool))
+    removal = PersonRemoval({}, np.ones(by_row.count, bool), np.zeros(by_row.count, bool))
     for name, links in task.links.items():
         column = task.table[name]
-        own = [r for r in linked if r.attribute is None or name in r.named]
+        asked = [r for r in linked if r.attribute is None or name in r.named]
         union = union_of_rows(column, persons)
         of_persons = remove(union, _relinked(union, links), by_person)
         rows = rows_within(column, persons, _after(of_persons))
         of_rows = remove(rows, _relinked(rows, links), by_row)
         rows = _after(of_rows)
         for work in (of_persons, of_rows):
-            found.failed[work.failing] = True
-        found.columns[name] = rows
-        found.works.append(of_rows)
+            removal.failed[work.failing] = True
+        removal.columns[name] = rows
+        removal.works.append(of_rows)
         for cells, classes in ((rows, by_row), (union_of_rows(rows, persons), by_person)):
-            found.passes[:] &= _passing(cells, _relinked(cells, links), classes, own)
-    return found
+            removal.passes[:] &= _passing(cells, _relinked(cells, links), classes, asked)
+    return removal
 
 
 def _relinked(column: Column, links: Links) -> Links:

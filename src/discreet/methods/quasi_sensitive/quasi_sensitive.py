@@ -206,16 +206,16 @@ class QuasiSensitive(Method):
         """Search the failing groups of one attribute."""
         name = column.name
         domain = Domain(links.knowledge.labels, links=links)
-        own = [r for r in requirements if r.attribute is None or name in r.named]
+        asked = [r for r in requirements if r.attribute is None or name in r.named]
         values = count_values(classes, column)
         failing = np.zeros(classes.count, bool)
-        for requirement in own:
+        for requirement in asked:
             failing |= ~requirement.admits(values, classes.size, domain)
         terms = terms_of(column)
-        work = _Work(column, links, terms, classes, own, failing)
+        work = _Work(column, links, terms, classes, asked, failing)
         work.removal = remove_terms(
             work.groups,
-            principles_of(own, links),
+            principles_of(asked, links),
             nodes=self.nodes,
             seconds=self.seconds,
             exact=self.search == "exact",
@@ -310,11 +310,13 @@ class _Work:
         values = self.column.codes[self.rows[changed]]
         start = self.groups.term_start
         entry, row = entries_of(start, changed)
-        kept = self.removal.kept[entry]
-        own = self.terms.term[entries_of(self.terms.start, values)[0]]
-        row = row[kept]
+        kept_terms = self.removal.kept[entry]
+        terms_of_rows = self.terms.term[entries_of(self.terms.start, values)[0]]
+        row = row[kept_terms]
         joined = (
-            pl.DataFrame({"row": row, "term": self.terms.names.gather(pl.Series(own[kept]))})
+            pl.DataFrame(
+                {"row": row, "term": self.terms.names.gather(pl.Series(terms_of_rows[kept_terms]))}
+            )
             .group_by("row", maintain_order=True)
             .agg(pl.col("term").str.join(self.column.separator or ""))
         )
@@ -439,7 +441,7 @@ def _with_no_terms(requirement: LinkRequirement, links: Links) -> float:
         start=np.array([0, labels], np.int64),
         label=np.arange(labels, dtype=np.int32),
     )
-    one = np.ones(1, np.int64)
-    row = ValueCounts(np.array([0, 1], np.int64), np.zeros(1, np.int32), one, 1)
+    single = np.ones(1, np.int64)
+    row = ValueCounts(np.array([0, 1], np.int64), np.zeros(1, np.int32), single, 1)
     domain = Domain(links.knowledge.labels, links=everything)
-    return float(requirement.measure(row, one, domain)[0])
+    return float(requirement.measure(row, single, domain)[0])

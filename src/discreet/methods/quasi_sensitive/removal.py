@@ -164,12 +164,12 @@ def _search_rows(
             sets[row] = outcomes.bits[chosen[row - first]]
 
 
-def _mark_kept(rows: RowTerms, sets: Words, kept: Bools) -> None:
+def _mark_kept(rows: RowTerms, sets: Words, stays: Bools) -> None:
     """Keep the terms whose own labels hold the label set that a row is to link to."""
     row = np.repeat(np.arange(len(sets)), np.diff(rows.start))
-    for part in stretches(np.full(len(kept), sets.shape[1])):
+    for part in stretches(np.full(len(stays), sets.shape[1])):
         gone = sets[row[part]] & ~rows.labels_of_term[rows.term[part]]
-        kept[part] = ~gone.any(axis=1)
+        stays[part] = ~gone.any(axis=1)
 
 
 def costs_of(row_start: Ints, rows: RowTerms, kept: Bools) -> Floats:

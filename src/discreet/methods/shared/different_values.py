@@ -56,10 +56,10 @@ def most_that_group(counts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     """
     total = int(counts.sum())
     while True:
-        kept = np.minimum(counts, total // size)
-        if int(kept.sum()) >= total:
-            return kept
-        total = int(kept.sum())
+        fitting = np.minimum(counts, total // size)
+        if int(fitting.sum()) >= total:
+            return fitting
+        total = int(fitting.sum())
 
 
 def choose_rows(

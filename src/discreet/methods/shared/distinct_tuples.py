@@ -1,9 +1,7 @@
 """A table compressed to its distinct combinations of quasi-identifier values, called tuples.
 
 After this the number of rows does not matter. Sensitive values are counted by tuple only when
-they are requested, as entries (class, value, count) in the order of values: merging classes is
-then one pass without sorting, because an entry that joins another comes directly after it among
-those of its class.
+they are requested, as entries (class, value, count) in the order of values.
 """
 
 from __future__ import annotations
@@ -24,7 +22,6 @@ from discreet.table.counts import ValueCounts, count_values, order_by_class
 from discreet.table.kernels import kernel
 from discreet.typing import AnyInts, Codes, Floats, Ints
 
-FEW = 2**16  # tuples or entries that NumPy sorts, which needs no compiled code
 NEVER = -(2**25)  # a level that leads to no node of a lattice, whatever the others are
 BLOCK = 4096  # combinations of values that are looked up together: a table that stays in the cache
 TABLES = 2**22  # entries of the tables of blocks that are kept
@@ -50,19 +47,16 @@ class ClassValueCounts:
 
     def merge(self, class_of_class: Codes, classes: int) -> ClassValueCounts:
         """The entries of coarser classes."""
-        if len(self.value) <= FEW:
-            key = self.value.astype(np.int64) * classes + class_of_class[self.of_class]
-            if classes * self.cardinality <= SPARSE * len(key):
-                count = np.bincount(key, self.count).astype(np.int64)
-                found = np.flatnonzero(count)
-                count = count[found]
-            else:
-                found, entry = np.unique(key, return_inverse=True)
-                count = np.bincount(entry, self.count).astype(np.int64)
-            value, of_class = (part.astype(np.int32) for part in np.divmod(found, classes))
-            return ClassValueCounts(of_class, value, count, self.cardinality)
-        merged = _merge_entries(self.of_class, self.value, self.count, class_of_class, classes)
-        return ClassValueCounts(*merged, self.cardinality)
+        key = self.value.astype(np.int64) * classes + class_of_class[self.of_class]
+        if classes * self.cardinality <= SPARSE * len(key):
+            count = np.bincount(key, self.count).astype(np.int64)
+            pairs = np.flatnonzero(count)
+            count = count[pairs]
+        else:
+            pairs, entry = np.unique(key, return_inverse=True)
+            count = np.bincount(entry, self.count).astype(np.int64)
+        value, of_class = (part.astype(np.int32) for part in np.divmod(pairs, classes))
+        return ClassValueCounts(of_class, value, count, self.cardinality)
 
     def by_class(self, classes: int) -> ValueCounts:
         start, value, count = _sort_entries(self.of_class, self.value, self.count, classes)
@@ -125,12 +119,12 @@ class Compressed:
         """Group ascending tuples at a node: the class of each; a tuple and a size of each class."""
         codes: list[Ints] = []
         bounds: list[int] = []
-        some = None if len(tuples) == self.tuples else tuples.astype(np.int64)
+        chosen_tuples = None if len(tuples) == self.tuples else tuples.astype(np.int64)
         for place, (block, number) in enumerate(self._blocks):
             of_number, nodes = self._nodes_of_block(place, tuple(node[a] for a in block))
             if nodes == 1:
                 continue
-            chosen = number if some is None else number.take(some)
+            chosen = number if chosen_tuples is None else number.take(chosen_tuples)
             if codes and bounds[-1] * nodes <= KEY_LIMIT:
                 codes[-1] += (of_number * bounds[-1]).take(chosen)
                 bounds[-1] *= nodes
@@ -143,17 +137,17 @@ class Compressed:
 
     def _nodes_of_block(self, place: int, levels: Node) -> tuple[Ints, int]:
         """The number of each combination of a block's values at some levels; how many numbers."""
-        found = self._nodes.get((place, levels))
-        if found is None:
+        numbered = self._nodes.get((place, levels))
+        if numbered is None:
             of_number, nodes = np.zeros(1, np.int64), 1
             for attribute, level in zip(self._blocks[place][0], levels, strict=True):
                 of_leaf = self.hierarchies[attribute].levels[level]
                 of_number = np.add.outer(of_number, of_leaf.node_of_leaf * nodes).ravel()
                 nodes *= of_leaf.nodes
-            found = of_number, nodes
+            numbered = of_number, nodes
             if len(of_number) * len(self._nodes) < TABLES:
-                self._nodes[place, levels] = found
-        return found
+                self._nodes[place, levels] = numbered
+        return numbered
 
     @cached_property
     def _blocks(self) -> list[tuple[list[int], Ints]]:
@@ -171,14 +165,14 @@ class Compressed:
                 blocks.append([])
                 combinations = values[attribute]
             blocks[-1].append(attribute)
-        found = []
+        numbered = []
         for block in blocks:
             number = np.zeros(self.tuples, np.int64)
             for attribute in block:
                 number *= values[attribute]
                 number += self.leaf[:, attribute]
-            found.append((block, number))
-        return found
+            numbered.append((block, number))
+        return numbered
 
     def sum_leaves(self, of_leaf: Sequence[Floats] | Sequence[Ints]) -> NDArray[Any]:
         """(tuples,) The sum over the attributes of a figure of each leaf."""
@@ -255,30 +249,6 @@ def _group_tuples(keys: Ints, tuples: Codes, size: Ints, bound: int) -> tuple[Co
         class_of[i] = found
         total[found] += size[i]
     return class_of, chosen[:classes].copy(), total[:classes].copy()
-
-
-# Compiled: called for every node of the lattice; one pass where NumPy would sort.
-@kernel
-def _merge_entries(
-    of_class: Codes, value: Codes, count: Ints, class_of_class: Codes, classes: int
-) -> tuple[Codes, Codes, Ints]:
-    last = np.full(classes, -1, np.int64)  # the last entry of each class
-    new_class = np.empty(len(value), np.int32)
-    new_value = np.empty(len(value), np.int32)
-    new_count = np.empty(len(value), np.int64)
-    entries = 0
-    for e in range(len(value)):
-        c = class_of_class[of_class[e]]
-        at = last[c]
-        if at >= 0 and new_value[at] == value[e]:
-            new_count[at] += count[e]
-        else:
-            last[c] = entries
-            new_class[entries] = c
-            new_value[entries] = value[e]
-            new_count[entries] = count[e]
-            entries += 1
-    return new_class[:entries].copy(), new_value[:entries].copy(), new_count[:entries].copy()
 
 
 def _sort_entries(key: Codes, other: Codes, count: Ints, keys: int) -> tuple[Ints, Codes, Ints]:

@@ -24,7 +24,6 @@ from discreet.typing import Codes, Ints
 Made = TypeVar("Made")
 
 CACHE_LIMIT = 2**26  # classes kept in all known sets together
-MANY = 256  # known sets from which on hubs are made: nodes below many that follow
 
 
 class FrequencySet:
@@ -68,12 +67,12 @@ class FrequencySet:
         if attribute not in self._entries:
             if self._source is not None and self.class_of_source is not None:
                 below = self._source.entries(attribute)
-                found = below.merge(self.class_of_source, self.classes)
+                entries = below.merge(self.class_of_source, self.classes)
             elif attribute is None:
-                found = self.table.signature_entries()
+                entries = self.table.signature_entries()
             else:
-                found = self.table.entries(attribute)
-            self._entries[attribute] = found
+                entries = self.table.entries(attribute)
+            self._entries[attribute] = entries
         return self._entries[attribute]
 
     def forget(self, attribute: str) -> None:
@@ -144,9 +143,9 @@ class OnDemand(Mapping[str, Made]):
 
 def _sum_below(place: Ints, count: Ints, lattice: Lattice, values: int) -> Ints:
     """(nodes, values) The sums over all nodes below each of the counts at some places."""
-    found = np.bincount(place, count, lattice.nodes * values).astype(np.int64)
-    sum_below(found, np.append(lattice.shape, values), len(lattice.shape))
-    return found.reshape(lattice.nodes, values)
+    sums = np.bincount(place, count, lattice.nodes * values).astype(np.int64)
+    sum_below(sums, np.append(lattice.shape, values), len(lattice.shape))
+    return sums.reshape(lattice.nodes, values)
 
 
 class FrequencySets:
@@ -162,28 +161,14 @@ class FrequencySets:
         self._levels = np.zeros((len(bottom), 64), np.int16)  # (q, known and room for more)
         self._classes = np.full(64, table.tuples)  # (known and room for more,)
         self._room = CACHE_LIMIT - table.tuples
-        values = np.array([hierarchy.levels[0].nodes for hierarchy in table.hierarchies])
-        self._far = np.argsort(np.argsort(-values, kind="stable")) < (len(values) + 1) // 2
 
     def __getitem__(self, node: Node) -> FrequencySet:
-        found = self._by_node.get(node)
-        if found is None:
-            if len(self._known) > MANY:
-                self._roll_up_to(self._hub(node))
-            found = self._roll_up_to(node)
-        return found
-
-    def _hub(self, node: Node) -> Node:
-        """A node below this one and many others: attributes with fewer values are not recoded."""
-        return tuple(level if far else 0 for level, far in zip(node, self._far, strict=True))
-
-    def _roll_up_to(self, node: Node) -> FrequencySet:
-        found = self._by_node.get(node)
-        if found is None:
-            found = self._nearest(node).roll_up(node)
-            if found.classes <= self._room:
-                self._keep(found)
-        return found
+        known = self._by_node.get(node)
+        if known is None:
+            known = self._nearest(node).roll_up(node)
+            if known.classes <= self._room:
+                self._keep(known)
+        return known
 
     def around(self, tuple_: int, lattice: Lattice) -> ClassCounts:
         """The class of one tuple at every node of the lattice."""
@@ -195,11 +180,11 @@ class FrequencySets:
             entries = self.bottom.entries(name)
             met = node[entries.of_class] >= 0
             place = node[entries.of_class[met]] * entries.cardinality + entries.value[met]
-            found = _sum_below(place, entries.count[met], lattice, entries.cardinality)
-            at, occurs = np.nonzero(found)
+            sums = _sum_below(place, entries.count[met], lattice, entries.cardinality)
+            at, occurs = np.nonzero(sums)
             start = np.searchsorted(at, np.arange(lattice.nodes + 1))
             value: Codes = occurs.astype(np.int32)
-            return ValueCounts(start, value, found[at, value], found.shape[1], reference[name])
+            return ValueCounts(start, value, sums[at, value], sums.shape[1], reference[name])
 
         met = slice(None) if node.min() >= 0 else node >= 0
         size = _sum_below(node[met], table.classes.size[met], lattice, 1)[:, 0]
@@ -216,13 +201,13 @@ class FrequencySets:
         below = (self._levels[:, :known] <= highest).all(axis=0)
         return self._known[int(np.where(below, self._classes[:known], 2**62).argmin())]
 
-    def _keep(self, found: FrequencySet) -> None:
+    def _keep(self, rolled: FrequencySet) -> None:
         known = len(self._known)
         if known == len(self._classes):
             self._levels = np.concatenate([self._levels, np.zeros_like(self._levels)], axis=1)
             self._classes = np.concatenate([self._classes, np.zeros_like(self._classes)])
-        self._levels[:, known] = found.node
-        self._classes[known] = found.classes
-        self._known.append(found)
-        self._by_node[found.node] = found
-        self._room -= found.classes
+        self._levels[:, known] = rolled.node
+        self._classes[known] = rolled.classes
+        self._known.append(rolled)
+        self._by_node[rolled.node] = rolled
+        self._room -= rolled.classes

@@ -48,18 +48,18 @@ def cells_of_groups(
 
     ``codes`` are those of the quasi-identifiers, where rows are in another order than the table's.
     """
-    kept = np.flatnonzero(group_of_row >= 0)
-    of_group = group_of_row[kept]
+    published = np.flatnonzero(group_of_row >= 0)
+    of_group = group_of_row[published]
     groups = int(of_group.max(initial=-1)) + 1
-    start, order = order_by_class(of_group, np.zeros(len(kept), np.int32), groups, 1)
-    rows = kept[order]
+    start, order = order_by_class(of_group, np.zeros(len(published), np.int32), groups, 1)
+    rows = published[order]
     cells = {}
     columns = task.table.quasi_identifiers
-    for column, own in zip(columns, codes or [c.codes for c in columns], strict=True):
+    for column, code in zip(columns, codes or [c.codes for c in columns], strict=True):
         hierarchy = hierarchy_of(task, column)
         if hierarchy is not None:
             require_one_meaning(hierarchy)
-        cells[column.name] = tightened(column, hierarchy, own[rows], start, grid=grid)
+        cells[column.name] = tightened(column, hierarchy, code[rows], start, grid=grid)
     return cells
 
 
@@ -75,13 +75,13 @@ def merged_where_equal(
 ) -> GroupOfRow:
     """Merge groups with the same published cells: an attacker sees one class."""
     cells = cells_of_groups(task, group_of_row, hierarchy_of)
-    kept = group_of_row >= 0
+    published = group_of_row >= 0
     seen = group_codes(
         [column.cell_of_class for column in cells.values()],
         [len(column.labels) for column in cells.values()],
         int(group_of_row.max(initial=-1)) + 1,
     ).class_of_row
-    return np.where(kept, seen[group_of_row], -1).astype(np.int32)
+    return np.where(published, seen[group_of_row], -1).astype(np.int32)
 
 
 def merge_equal_cells(
@@ -103,15 +103,15 @@ def count_groups(
     task: Task, group_of_row: GroupOfRow, fakes: Counterfeits | None = None
 ) -> ClassCounts:
     """The counts of sensitive values in every group, without the suppressed rows."""
-    kept = np.flatnonzero(group_of_row >= 0)
+    published = np.flatnonzero(group_of_row >= 0)
     if fakes is not None:
-        return _count_with(fakes, task, group_of_row, kept)
-    of_group = group_of_row[kept]
+        return _count_with(fakes, task, group_of_row, published)
+    of_group = group_of_row[published]
     size = np.bincount(of_group).astype(np.int64)
     first = np.empty(len(size), np.int64)
-    first[of_group[::-1]] = np.arange(len(kept))[::-1]
+    first[of_group[::-1]] = np.arange(len(published))[::-1]
     refined = any(requirement.algebra.refined for requirement in task.requirements)
-    sensitive = [column.take(kept) for column in task.table.sensitive]
+    sensitive = [column.take(published) for column in task.table.sensitive]
     return count_classes(Classes(of_group, first, size), sensitive, refined=refined)
 
 

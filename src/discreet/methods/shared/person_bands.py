@@ -102,9 +102,9 @@ class _Bands:
         """The published rows of a band, and their persons."""
         place = np.full(self.persons.count, -1, np.int64)
         place[band.members] = np.arange(len(band.members))
-        own = place[self.persons.number]
-        rows = np.flatnonzero((own >= 0) & (self.rank < band.rows))
-        return rows, Persons(own[rows], len(band.members), 0)
+        place_of_row = place[self.persons.number]
+        rows = np.flatnonzero((place_of_row >= 0) & (self.rank < band.rows))
+        return rows, Persons(place_of_row[rows], len(band.members), 0)
 
     def groups(self, bands: list[Band]) -> GroupOfRow:
         """The group of each row, over all bands."""
@@ -149,9 +149,9 @@ class _Bands:
         classes = Classes.of_numbers(group[rows])
         passes = np.ones(classes.count, bool)
         sensitive = [column.take(rows) for column in self.task.table.sensitive]
-        own = self.persons.take(rows)
+        members = self.persons.take(rows)
         for requirement in moving:
-            counts = counts_on_persons(requirement, classes, own, sensitive)
+            counts = counts_on_persons(requirement, classes, members, sensitive)
             passes &= requirement.passes(counts, self.task.domains)
         count = [int(band.group.max(initial=-1)) + 1 for band in bands if band.group is not None]
         return np.split(~passes, np.cumsum(count)[:-1])

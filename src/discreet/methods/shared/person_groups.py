@@ -82,11 +82,11 @@ def _first_groups(method: Method, task: Task, table: CodedTable) -> GroupOfRow:
     """The groups of a table's rows; all rows where the method finds none, persons may pass."""
     try:
         basis = replace(task.basis, persons=None)
-        found = method.run(replace(task, table=table, basis=basis))
+        outcome = method.run(replace(task, table=table, basis=basis))
     except InfeasibleError:
         return np.zeros(table.rows, np.int32)
-    assert isinstance(found, Generalized | Bucketized)  # others are unfit for persons
-    return found.class_of_row if isinstance(found, Generalized) else found.group_of_row
+    assert isinstance(outcome, Generalized | Bucketized)  # others are unfit for persons
+    return outcome.class_of_row if isinstance(outcome, Generalized) else outcome.group_of_row
 
 
 def one_row_each(table: CodedTable, persons: Persons) -> CodedTable:

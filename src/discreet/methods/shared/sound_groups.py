@@ -54,7 +54,7 @@ def merged_until_sound(
     result = np.full(len(group), -1, np.int32)
     first, result[shown] = np.unique(group[shown], return_inverse=True)
     rows = np.flatnonzero(result[units.of_row] >= 0)
-    own, first_of_row = persons.take(rows), result[units.of_row[rows]]
+    members, first_of_row = persons.take(rows), result[units.of_row[rows]]
     sensitive = [column.take(rows) for column in task.table.sensitive]
     centres = Centres.of(result[shown], units.place[shown])
     label = np.arange(len(first))  # of each group that was given: the one that it is part of
@@ -63,13 +63,13 @@ def merged_until_sound(
         passes = np.ones(len(changed), bool)
         of_row = label[first_of_row]
         for requirement in requirements:
-            some = np.arange(len(of_row))
+            judged_rows = np.arange(len(of_row))
             if not requirement.algebra.against_table:
-                some = np.flatnonzero(changed[of_row])
-            numbers, of_class = np.unique(of_row[some], return_inverse=True)
+                judged_rows = np.flatnonzero(changed[of_row])
+            numbers, of_class = np.unique(of_row[judged_rows], return_inverse=True)
             classes = Classes.of_numbers(of_class.astype(np.int32))
-            columns = [column.take(some) for column in sensitive]
-            counts = counts_on_persons(requirement, classes, own.take(some), columns)
+            columns = [column.take(judged_rows) for column in sensitive]
+            counts = counts_on_persons(requirement, classes, members.take(judged_rows), columns)
             passes[numbers] &= requirement.passes(counts, task.domains)
             if len(changed) == 1 and not requirement.check(counts, task.domains).holds:
                 raise _infeasible(requirement, counts, task)
@@ -82,9 +82,9 @@ def merged_until_sound(
 
 
 def _infeasible(requirement: Requirement, counts: ClassCounts, task: Task) -> InfeasibleError:
-    said = "no grouping of persons meets the requirements, not even all in one group"
+    problem = "no grouping of persons meets the requirements, not even all in one group"
     remedies = ("use 'rows: collapse', so that a person has fewer values",)
-    return infeasible(said, [requirement], counts, task.domains, remedies)
+    return infeasible(problem, [requirement], counts, task.domains, remedies)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +118,14 @@ def joined_with_nearest(middle: Floats, fails: NDArray[np.bool_]) -> NDArray[np.
     order = np.lexsort(hilbert_index(grid, bits)[::-1])
     failing = np.flatnonzero(fails[order])
     before, after = order[np.maximum(failing - 1, 0)], order[np.minimum(failing + 1, groups - 1)]
-    own = order[failing]
+    failing_group = order[failing]
     far_before, far_after = (
-        np.where(other == own, np.inf, ((middle[other] - middle[own]) ** 2).sum(axis=1))
+        np.where(
+            other == failing_group,
+            np.inf,
+            ((middle[other] - middle[failing_group]) ** 2).sum(axis=1),
+        )
         for other in (before, after)
     )
     partner: Ints = np.where(far_before <= far_after, before, after)
-    return smallest_connected(groups, own, partner).astype(np.int64)
+    return smallest_connected(groups, failing_group, partner).astype(np.int64)

@@ -145,8 +145,8 @@ def _lowest_common(node_of_leaf: Codes, code: Codes, start: Ints) -> tuple[Codes
         first = node_of[code[start[:-1]]]
         apart = np.zeros(classes, np.bool_)
         apart[place[node_of[code[entry]] != first[place]]] = True
-        found = waiting & ~apart
-        ancestor_level[found], ancestor[found] = level, first[found]
+        meeting = waiting & ~apart
+        ancestor_level[meeting], ancestor[meeting] = level, first[meeting]
         waiting &= apart
         rest = waiting[place]
         entry, place = entry[rest], place[rest]
@@ -155,10 +155,10 @@ def _lowest_common(node_of_leaf: Codes, code: Codes, start: Ints) -> tuple[Codes
 
 def require_one_meaning(hierarchy: Hierarchy) -> None:
     """Raise where a label would be misread, because levels of the hierarchy are mixed."""
-    found = ambiguous_labels(hierarchy)
-    if found:
-        listed = ", ".join(f"'{label}'" for label in found[:5])
-        more = ", …" if len(found) > 5 else ""
+    ambiguous = ambiguous_labels(hierarchy)
+    if ambiguous:
+        listed = ", ".join(f"'{label}'" for label in ambiguous[:5])
+        more = ", …" if len(ambiguous) > 5 else ""
         raise HierarchyError(
             f"Hierarchy of '{hierarchy.column}' ({hierarchy.place}): {listed}{more} denotes "
             "different values at different levels, and this method mixes levels. Give each node "

@@ -75,8 +75,8 @@ class KeyGroups:
                     [*held.known, *held.places[list(prefix)]],
                     [*bounds, *widths[list(prefix)].tolist()],
                 )
-                found = self._refined_counts if self._refined else self._counts
-                for of_child, counts in found(key, held, after, widths):
+                counted_groups = self._refined_counts if self._refined else self._counts
+                for of_child, counts in counted_groups(key, held, after, widths):
                     failed[of_child[~self._passes(counts)]] = True
         return failed
 
@@ -96,25 +96,25 @@ class KeyGroups:
         while begin < len(widths) or begin == after:
             within = np.cumsum(widths[begin:]) <= room
             end = begin + int(np.count_nonzero(within))
-            own = widths[begin:end] if end > begin else np.ones(1, np.int64)
+            widths_at_once = widths[begin:end] if end > begin else np.ones(1, np.int64)
             places = (
                 held.places[begin:end]
                 if end > begin
                 else np.zeros((1, len(held.known[0])), np.uint8)
             )
-            found = []
+            counts_of_cells = []
             for count, value in zip(values, held.values or [np.zeros(1, np.int32)], strict=True):
-                counted = np.zeros(key.bound * count * int(own.sum()), np.int64)
+                counted = np.zeros(key.bound * count * int(widths_at_once.sum()), np.int64)
                 both = key.of_row * count
                 both += value
-                _count_cells(both, key.bound * count, places, own, counted)
-                found.append(counted.reshape(-1, count))
-            size = found[0].sum(axis=1)
+                _count_cells(both, key.bound * count, places, widths_at_once, counted)
+                counts_of_cells.append(counted.reshape(-1, count))
+            size = counts_of_cells[0].sum(axis=1)
             occurs = np.flatnonzero(size)
-            of_child = np.tile(key.child, int(own.sum()))
+            of_child = np.tile(key.child, int(widths_at_once.sum()))
             sparse = {
                 column.name: _sparse(counted[occurs], column)
-                for column, counted in zip(self.judged, found, strict=False)
+                for column, counted in zip(self.judged, counts_of_cells, strict=False)
             }
             yield of_child[occurs], ClassCounts(size[occurs], sparse)
             begin = max(end, begin + 1)
@@ -166,12 +166,12 @@ def _packed(codes: Sequence[Codes], bounds: Sequence[int]) -> _Keys:
     """One key a row; the first code of it is the child."""
     bound = prod(bounds)
     if bound > SPARSE * len(codes[0]):
-        found = group_codes(codes, bounds, len(codes[0]))
-        child = codes[0][found.first_row].astype(np.int64)
-        return _Keys(found.class_of_row.astype(np.int64), found.count, child)
+        classes = group_codes(codes, bounds, len(codes[0]))
+        child = codes[0][classes.first_row].astype(np.int64)
+        return _Keys(classes.class_of_row.astype(np.int64), classes.count, child)
     key = np.zeros(len(codes[0]), np.int64)
-    for code, one in zip(codes, bounds, strict=True):
-        key *= one
+    for code, width in zip(codes, bounds, strict=True):
+        key *= width
         key += code
     return _Keys(key, bound, np.repeat(np.arange(bounds[0]), bound // bounds[0]))
 

@@ -112,16 +112,16 @@ class TopDown(Method):
         )
         cells = {}
         for a, (column, hierarchy) in enumerate(zip(columns, hierarchies, strict=True)):
-            own = cuts.codes[a, classes.first_row]
-            cells[column.name] = cells_of_nodes(hierarchy, *cuts.level_and_node(a, own))
+            cell_of_class = cuts.codes[a, classes.first_row]
+            cells[column.name] = cells_of_nodes(hierarchy, *cuts.level_and_node(a, cell_of_class))
         places = {h.column: public_place(h.place) for h in hierarchies}
         private: dict[str, Any] = {
             "judged_cells": search.judged, "specialized_cells": search.specialized
         }  # fmt: skip
         sets = {}
         for column in table.quasi_sensitive:
-            own = [one for one in on_items if not one.named or column.name in one.named]
-            changed, removed = without_rare_items(column, own)
+            cell_of_class = [one for one in on_items if not one.named or column.name in one.named]
+            changed, removed = without_rare_items(column, cell_of_class)
             if changed is not None:
                 sets[column.name] = changed
                 private.setdefault("removed_items", {})[column.name] = removed
@@ -155,10 +155,10 @@ class Specialization:
         waiting: dict[tuple[int, int], Candidate] = {}
 
         def push(attribute: int, cell: int) -> None:
-            found = self.cuts.candidate(attribute, cell)
-            if found is not None:
-                waiting[attribute, cell] = found
-                heappush(heap, (-found.score, attribute, cell))
+            candidate = self.cuts.candidate(attribute, cell)
+            if candidate is not None:
+                waiting[attribute, cell] = candidate
+                heappush(heap, (-candidate.score, attribute, cell))
 
         for attribute in range(len(self.cuts.columns)):
             push(attribute, 0)
@@ -212,18 +212,18 @@ class Specialization:
         for groups, _ in self.demands:
             if not groups.failing(rows, whole, 1, self.cuts.codes, [], []).any():
                 continue
-            said = "top-down: no recoding meets the requirements, not even '*' in every cell"
-            known = groups.demand.keys.known
-            if known:
-                listed = " and ".join(f"'{name}'" for name in known)
+            problem = "top-down: no recoding meets the requirements, not even '*' in every cell"
+            known_columns = groups.demand.keys.known
+            if known_columns:
+                listed = " and ".join(f"'{name}'" for name in known_columns)
                 raise InfeasibleError(
-                    f"{said}: it fails for an attacker who knows the value of {listed} and no "
+                    f"{problem}: it fails for an attacker who knows the value of {listed} and no "
                     "column: too few rows have one of its values, or they share another value. To "
                     f"make it feasible: remove {listed} from 'knows'; or ask for less.",
                     [],
                 )
             counts = self.task.count(classes_of([], self.task.table.rows))
-            raise infeasible(said, groups.demand.requirements, counts, self.task.domains)
+            raise infeasible(problem, groups.demand.requirements, counts, self.task.domains)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,10 +265,12 @@ class TaxonomyCuts:
         values = column.codes[rows]
         before = self._loss(attribute, cell)
         for level in range(self.levels[attribute][cell] - 1, -1, -1):
-            own = hierarchy.levels[level]
-            nodes, child = np.unique(own.node_of_leaf[values], return_inverse=True)
+            nodes_of_level = hierarchy.levels[level]
+            nodes, child = np.unique(nodes_of_level.node_of_leaf[values], return_inverse=True)
             if len(nodes) > 1:
-                score = column.importance * float((before - own.loss[nodes[child]]).sum())
+                score = column.importance * float(
+                    (before - nodes_of_level.loss[nodes[child]]).sum()
+                )
                 return Candidate(
                     attribute, cell, rows, child.astype(np.int32), nodes.astype(np.int64), level,
                     score,
@@ -288,7 +290,7 @@ class TaxonomyCuts:
 
         Where all children have one, the first takes over the number of the cell.
         """
-        a, made = chosen.attribute, []
+        a, numbers = chosen.attribute, []
         size = np.bincount(chosen.child, minlength=len(chosen.nodes))
         whole = len(children) == len(chosen.nodes)
         for place, child in enumerate(children):
@@ -303,10 +305,10 @@ class TaxonomyCuts:
                 self.nodes[a].append(int(chosen.nodes[child]))
                 self.sizes[a].append(int(size[child]))
                 self.codes[a, chosen.rows[chosen.child == child]] = number
-            made.append(number)
+            numbers.append(number)
         if not whole:
             self.sizes[a][chosen.cell] -= int(size[list(children)].sum())
-        return made
+        return numbers
 
     def level_and_node(self, attribute: int, cells: Codes) -> tuple[Codes, Codes]:
         """The level and node of some cells of a column."""
@@ -331,27 +333,33 @@ def without_rare_items(
     return (_cells(column, terms, kept) if gone else None), gone
 
 
-def _kept(terms: Terms, rows: Ints, support: Ints, given: Bools, requirement: KmAnonymity) -> Bools:
+def _kept(
+    terms: Terms, rows: Ints, support: Ints, candidates: Bools, requirement: KmAnonymity
+) -> Bools:
     """(terms,) Which of some items can be kept."""
-    frequent = given & (support >= requirement.k)
+    frequent = candidates & (support >= requirement.k)
     rare = [
-        found
+        rare_items
         for size in range(2, requirement.m + 1)
-        for found in [_rare_combinations(terms, rows, frequent, size, requirement.k)]
-        if len(found)
+        for rare_items in [_rare_combinations(terms, rows, frequent, size, requirement.k)]
+        if len(rare_items)
     ]
-    kept, removed = frequent.copy(), []
+    stays, removed = frequent.copy(), []
     left = rare
-    while left := [some for some in (_inside(one, kept) for one in left) if len(some)]:
-        times = sum(np.bincount(one.ravel(), minlength=len(kept)) for one in left)
+    while left := [
+        inside for inside in (_inside(item_rows, stays) for item_rows in left) if len(inside)
+    ]:
+        times = sum(np.bincount(item_rows.ravel(), minlength=len(stays)) for item_rows in left)
         worst = int(np.argmax(times / np.maximum(support, 1)))
-        kept[worst] = False
+        stays[worst] = False
         removed.append(worst)
-    for item in sorted(removed, key=lambda one: -support[one]):
-        kept[item] = True
-        if any(len(_inside(one[(one == item).any(axis=1)], kept)) for one in rare):
-            kept[item] = False
-    return kept
+    for item in sorted(removed, key=lambda item_rows: -support[item_rows]):
+        stays[item] = True
+        if any(
+            len(_inside(item_rows[(item_rows == item).any(axis=1)], stays)) for item_rows in rare
+        ):
+            stays[item] = False
+    return stays
 
 
 def _inside(combination: Codes, kept: Bools) -> Codes:
@@ -366,16 +374,16 @@ def _rare_combinations(terms: Terms, rows: Ints, kept: Bools, size: int, k: int)
     entry, place = entry[kept[terms.term[entry]]], place[kept[terms.term[entry]]]
     length = np.bincount(place, minlength=len(used))
     begin = np.cumsum(length) - length
-    found, weight = [], []
+    item_lists, weight = [], []
     for many in np.unique(length[length >= size]).tolist():
-        own = np.flatnonzero(length == many)
-        items = np.sort(terms.term[entry[begin[own][:, None] + np.arange(many)]], axis=1)
+        rows_of_length = np.flatnonzero(length == many)
+        items = np.sort(terms.term[entry[begin[rows_of_length][:, None] + np.arange(many)]], axis=1)
         for chosen in combinations(range(many), size):
-            found.append(items[:, list(chosen)])
-            weight.append(rows[used[own]])
-    if not found:
+            item_lists.append(items[:, list(chosen)])
+            weight.append(rows[used[rows_of_length]])
+    if not item_lists:
         return np.zeros((0, size), np.int32)
-    every = np.concatenate(found)
+    every = np.concatenate(item_lists)
     columns = [np.ascontiguousarray(every[:, number]) for number in range(size)]
     groups = group_codes(columns, [len(kept)] * size, len(every), np.concatenate(weight))
     return every[groups.first_row[groups.size < k]]

@@ -23,8 +23,8 @@ def cohorts_of(group_of: Ints, start: Ints, count: Ints, values: int) -> tuple[I
     size = np.bincount(group_of[present], minlength=len(start))
     even = np.zeros(len(start), np.bool_)  # groups of one person with all values equally often
     for group in np.flatnonzero((size[:-1] == 1) & (np.diff(start) == values)):
-        own = count[start[group] : start[group + 1]]
-        even[group] = own.min() == own.max()
+        counts = count[start[group] : start[group + 1]]
+        even[group] = counts.min() == counts.max()
     blank = present & even[group_of]
     known = ~(np.logical_or.accumulate(blank, axis=0) & present & ~blank).any(axis=0)
     past = np.where(blank, -1, group_of)

@@ -75,7 +75,7 @@ def beliefs(
     if people > MOST_PEOPLE:
         return BeliefStatus.TOO_LARGE, np.zeros((layers, 0, 0))
     result = np.zeros((layers, people, len(matrix)))
-    found = component_beliefs(
+    status = component_beliefs(
         np.ascontiguousarray(group_of),
         groups.start,
         groups.value,
@@ -83,7 +83,7 @@ def beliefs(
         matrix,
         result,
     )
-    return BeliefStatus(int(found)), result
+    return BeliefStatus(int(status)), result
 
 
 def components(group_of: NDArray[np.int64], groups: int) -> Ints:
@@ -109,10 +109,10 @@ def greatest_beliefs(
     sizes = np.bincount(component[known]) if len(known) else np.zeros(0, np.int64)
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     greatest = np.zeros(group_of.shape)
-    found = _all_components(
+    status = _all_components(
         group_of, groups.start, groups.value, groups.count.copy(), matrix, start, member, greatest
     )
-    return greatest, found
+    return greatest, status
 
 
 # Compiled: one call for as many as hundreds of thousands of components.

@@ -104,13 +104,13 @@ class MInvariance(Method):
         return (GROUP,)
 
     def promises(self, task: Task) -> tuple[Requirement, ...]:
-        own = MInvarianceRequirement(m=self.m, buckets=self.buckets)
+        invariance = MInvarianceRequirement(m=self.m, buckets=self.buckets)
         (column,) = sole_sensitive(task.table, self.name)
         harmless = ~_is_sensitive(task, column)
         if harmless.any():
             exempt = tuple(column.text.filter(pl.Series(harmless)).to_list())
-            own = own.model_copy(update={"non_sensitive": exempt})
-        return own, SeriesMInvariance(m=self.m)
+            invariance = invariance.model_copy(update={"non_sensitive": exempt})
+        return invariance, SeriesMInvariance(m=self.m)
 
     def run(self, task: Task) -> Bucketized:
         (column,) = sole_sensitive(task.table, self.name)
@@ -238,11 +238,11 @@ def _split(
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int32], tuple[NDArray[np.int32], Codes]]:
     """Cut balanced buckets into groups near on the curve; the group of rows and counterfeits."""
-    kept = np.flatnonzero(signature >= 0)
-    of_row = np.concatenate([signature[kept], short[0]])
-    value = np.concatenate([codes[kept].astype(np.int64), short[1]])
-    where = np.concatenate([place[kept], np.full(len(short[0]), -1)])
-    padded, padded_value = book.padding(signature[kept], codes[kept], least)
+    published = np.flatnonzero(signature >= 0)
+    of_row = np.concatenate([signature[published], short[0]])
+    value = np.concatenate([codes[published].astype(np.int64), short[1]])
+    where = np.concatenate([place[published], np.full(len(short[0]), -1)])
+    padded, padded_value = book.padding(signature[published], codes[published], least)
     of_row = np.concatenate([of_row, padded])
     value = np.concatenate([value, padded_value])
     where = np.concatenate([where, np.full(len(padded), -1)])
@@ -256,8 +256,11 @@ def _split(
     key = of_row * (int(chunk.max()) + 1) + chunk
     _, group = np.unique(key, return_inverse=True)
     result = np.full(len(signature), -1, np.int32)
-    result[kept] = group[: len(kept)]
-    return result, (group[len(kept) :].astype(np.int32), value[len(kept) :].astype(np.int32))
+    result[published] = group[: len(published)]
+    return result, (
+        group[len(published) :].astype(np.int32),
+        value[len(published) :].astype(np.int32),
+    )
 
 
 def _scatter(of_row: Ints, where: Ints, rng: np.random.Generator) -> Ints:
@@ -308,11 +311,11 @@ class SignatureBook:
     def number(self, values: NDArray[np.int32]) -> int:
         """The number of a signature, given by its ascending values."""
         key = values.tobytes()
-        found = self.number_of.get(key)
-        if found is None:
-            found = self.number_of[key] = len(self.signatures)
+        number = self.number_of.get(key)
+        if number is None:
+            number = self.number_of[key] = len(self.signatures)
             self.signatures.append(values)
-        return found
+        return number
 
     def of_rows(self, codes: Codes) -> tuple[Ints, NDArray[np.bool_]]:
         """Each row's signature, −1 where none fits, and whether its value left all it had."""
@@ -323,12 +326,12 @@ class SignatureBook:
         here = row_of[self.person]
         pairs = np.flatnonzero(here >= 0)
         row, held = here[pairs], self.held[pairs]
-        known = np.zeros(rows, bool)
-        known[row] = True
+        published = np.zeros(rows, bool)
+        published[row] = True
         members = np.concatenate([np.zeros(0, np.int64), *self._members()])
         fits = np.isin(held * self.values + codes[row], members)
         signature[row[fits]] = held[fits]
-        return signature, known & (signature < 0)
+        return signature, published & (signature < 0)
 
     def _members(self) -> Iterable[NDArray[np.int64]]:
         for number, values in enumerate(self.signatures):
@@ -358,8 +361,8 @@ class SignatureBook:
         ).astype(np.int64)
         keys = of_entry * self.values + value
         rows = signature >= 0
-        found = np.searchsorted(keys, signature[rows] * self.values + codes[rows])
-        return of_entry, value, np.bincount(found, minlength=len(keys))
+        place = np.searchsorted(keys, signature[rows] * self.values + codes[rows])
+        return of_entry, value, np.bincount(place, minlength=len(keys))
 
     def lacking(self, signature: Ints, codes: Codes) -> tuple[Ints, Ints]:
         """What buckets lack until all values of each occur equally often: signature and value."""

@@ -179,5 +179,5 @@ def judge_cohorts(
     party[alone] = len(sizes) + np.arange(len(alone))  # alone, and so blank again
     together = np.flatnonzero(free & ~was_blank)
     together = together[np.argsort(cohort[together], kind="stable")]
-    kept = rank_in_run(cohort[together]) >= held[cohort[together]]
-    party[together[kept]] = cohort[together[kept]]
+    stays = rank_in_run(cohort[together]) >= held[cohort[together]]
+    party[together[stays]] = cohort[together[stays]]

@@ -295,7 +295,7 @@ def complete(
     large = verdicts.too_large[family]
     truth = np.full(len(families.row_of), -1, np.int64)
     truth[person[~large]] = value[~large]
-    found = solve(
+    completions = solve(
         families.releases,
         families.shapes,
         families.start,
@@ -309,16 +309,20 @@ def complete(
     family_of_party[party] = family
     large = verdicts.too_large[family_of_party]
     share = _greatest_share(party, value, count, len(families.matrix))
-    fakes = np.where(large, 0, found.fakes[family_of_party])
+    fakes = np.where(large, 0, completions.fakes[family_of_party])
     fakes = np.where(large & (share > rho + TOLERANCE), BLANK, fakes)
     bound = np.where(fakes == BLANK, rho, share)[large]
-    begin = found.start[family_of_party]
+    begin = completions.start[family_of_party]
     group, of_fake, value_of_fake = _publish(
-        party, value, fakes, begin, found.value, len(families.matrix)
+        party, value, fakes, begin, completions.value, len(families.matrix)
     )
     result = np.full(len(families.family_of_row), -1, np.int64)
     result[row] = group
-    return result, (of_fake, value_of_fake), max(found.greatest, float(bound.max(initial=0.0)))
+    return (
+        result,
+        (of_fake, value_of_fake),
+        max(completions.greatest, float(bound.max(initial=0.0))),
+    )
 
 
 def _parties(family: Ints, party: Ints) -> tuple[Ints, int]:

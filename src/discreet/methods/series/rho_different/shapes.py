@@ -66,11 +66,11 @@ def _write_runs(
     layers, families = len(group_of), len(family_start) - 1
     people = np.diff(family_start)
     family = np.repeat(np.arange(families), people)
-    own = group_of[:, member]  # (releases, members)
+    group_of_member = group_of[:, member]  # (releases, members)
     # groups are numbered within the family in the order of their first appearance
-    layer, place = np.nonzero(own >= 0)
+    layer, place = np.nonzero(group_of_member >= 0)
     appearance = np.lexsort((place, layer, family[place]))
-    of_group = own[layer[appearance], place[appearance]]
+    of_group = group_of_member[layer[appearance], place[appearance]]
     group, first = np.unique(of_group, return_index=True)
     group = group[np.argsort(first)]
     family_of_group = family[place[appearance]][np.sort(first)]
@@ -84,7 +84,7 @@ def _write_runs(
     run[start[:-1]] = people
     within = np.arange(len(member)) - family_start[family]
     at = start[family] + 1 + within
-    for one in own:
+    for one in group_of_member:
         run[at] = np.where(one >= 0, local[one], -1)
         at += people[family]
     run[at] = here[member]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
@@ -189,3 +190,18 @@ def decomposed_tables(rows, groups, sets, names):
             len(rows),
         ),
     }
+
+
+@given(st.lists(st.tuples(st.sampled_from("Nab"), st.sampled_from("xyz")), min_size=3, max_size=6))
+@settings(max_examples=30, deadline=None)
+def test_whole_rows_hide_a_value_from_insiders_only_among_l_rows_with_the_known_one(rows):
+    """Theorem 6: in every grouping, by the share of the group's rows with the known value."""
+    for groups in partitions(list(range(len(rows)))):
+        for group in groups:
+            for person in group:
+                value, known = rows[person]
+                alike = [rows[other][0] for other in group if rows[other][1] == known]
+                belief = Fraction(alike.count(value), len(alike))
+                for ell in (2, 3):
+                    if value != "N" and belief <= Fraction(1, ell):
+                        assert len(alike) >= ell

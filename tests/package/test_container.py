@@ -38,7 +38,7 @@ def test_the_image_runs_as_a_user_without_rights_and_takes_kernels_along():
 def test_the_image_leaves_out_spark_ibis_and_studio():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (named,) = re.findall(r'"\.\[(.*)\]"', (ROOT / "Dockerfile").read_text(encoding="utf-8"))
-    left_out = {"all", "ibis", "spark", "studio"}
+    left_out = {"all", "ibis", "spark", "spark-connect", "studio"}
     assert set(named.split(",")) == set(project["optional-dependencies"]) - left_out
 
 

@@ -7,7 +7,7 @@ LOCK := requirements/development.txt
 PIP := pip install --quiet --disable-pip-version-check
 
 .PHONY: setup demo studio test test-one explore mass lint size lowest package container lock bench docs notebooks \
-	coverage screenshots fresh clean
+	coverage pictures screenshots fresh clean
 
 setup: $(VENV)/.installed
 
@@ -100,7 +100,11 @@ $(VENV)/.documented: $(VENV)/.installed
 	$(BIN)/python -m $(PIP) --constraint $(LOCK) --group docs
 	touch $@
 
-# The pictures in docs/images, in a headless Chromium.
+# The drawings of the methods in docs/images, from releases of a small table.
+pictures: $(VENV)/.tested
+	$(BIN)/python -m tests.docs.pictures
+
+# The photographs of pages in docs/images, in a headless Chromium.
 screenshots: $(VENV)/.tested
 	$(BIN)/python -m tests.report.screenshots
 	$(BIN)/python -m tests.studio.pictures

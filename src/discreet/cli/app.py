@@ -14,14 +14,12 @@ import typer
 from typer.core import TyperGroup
 
 from discreet.cli import (
-    applying,
     attacking,
     beginning,
     checking,
     comparing,
     exporting,
     hierarchies,
-    keys,
     ledger,
     machine,
     publishing,
@@ -120,7 +118,7 @@ app.command("check")(table_checks.check)
 app.command("init")(beginning.init)
 app.command("profile")(beginning.profile)
 app.command("publish")(publishing.publish)
-app.command("apply")(applying.apply)
+app.command("apply")(publishing.apply)
 app.command("audit")(checking.audit)
 app.command("measure")(checking.measure)
 app.command("attack")(attacking.attack)
@@ -134,7 +132,7 @@ app.command("demo")(publishing.demo)
 app.command("warm-up")(machine.warm_up)
 app.add_typer(hierarchies.app, name="hierarchy")
 app.add_typer(ledger.app, name="ledger")
-app.add_typer(keys.app, name="keys")
+app.add_typer(machine.keys, name="keys")
 
 
 def _leave_out_others(command: str) -> None:

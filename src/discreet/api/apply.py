@@ -53,6 +53,7 @@ def apply(
     release, of the batches ``beside`` it that were applied before, and of this one. Failing classes
     are suppressed, up to the share of the job or that of ``suppression``.
     """
+    # The earlier release is sound, and about other persons.
     job, folder = Job.of(original), path_of(release, "The release")
     manifest = Manifest.load(folder)
     levels = _levels(job, manifest)
@@ -62,11 +63,13 @@ def apply(
     _require_sound(folder, job, earlier)
     _require_other_persons(job, data)
     assert isinstance(job.method, FullDomain)
+    # Recode the new rows to its levels; each value keeps its cell.
     share = job.method.suppression if suppression is None else suppression
     again = job.using(FullDomain(levels=levels, suppression=share, minimize=job.method.minimize))
     new_release = make_release(data, again, progress=progress, engine=_SameDomains(earlier.table))
     _require_same_cells(earlier, new_release.task, levels)
     prove_release(new_release, progress)
+    # All rows together keep every requirement.
     batches = [_batch(path_of(one, "A batch"), levels) for one in beside]
     before = [read_tables(folder, manifest), *batches]
     together = _together(
@@ -181,6 +184,7 @@ def _together(
     manifest: Manifest,
 ) -> Check:
     """Judge requirements on the published rows of several releases."""
+    # The columns that are judged, which all releases have.
     (name,) = manifest.tables
     specs = {
         column: spec

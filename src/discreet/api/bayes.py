@@ -82,10 +82,12 @@ def audit_bayes(
         raise InputError("δ and ε are between 0 and 1, and ρ1 is less than ρ2.")
     tables, task, manifest = opened_release(release, original, job, progress)
     kind = kind_of(manifest.kind)
+    # The table that f is estimated from.
     known = task
     if population is not None:
         job_of_rows = job_of_release(release, original, job)
         known = as_published(prepare(job_of_rows, population, progress=progress), manifest)
+    # The figures of each attribute in each view of the release.
     figures = {}
     views = kind.adversary_views(tables, known, manifest, np.random.default_rng(0))
     if not views:
@@ -94,6 +96,7 @@ def audit_bayes(
             "release has none. Use `discreet attack`."
         )
     for view in views:
+        # The kinds of people, and the group that each fits.
         kinds = known.table.classes  # distinct combinations of exact quasi-identifiers
         group_of_kind = view.group_of_person[kinds.first_row]
         if (view.placement.start[1:] - view.placement.start[:-1] > 1).any():
@@ -156,6 +159,7 @@ def _figures(
     rho: tuple[float, float],
 ) -> BayesFigures:
     """The figures of one attribute; a value that no published row has gets one code beyond."""
+    # Refuse what would not fit the memory.
     cardinality = column.cardinality + 1
     if len(group_of_kind) * cardinality > MOST_CELLS:
         raise InputError(

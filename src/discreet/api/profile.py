@@ -56,6 +56,7 @@ def profile(
     if source:
         raise InputError("A job says how to read its source. Give options without a job.")
     job = Job.of(job)
+    # Rows are read, unless a database counts them.
     place = _place(job, data, table, query)
     further: list[Column] = []
     if place is None:
@@ -66,6 +67,7 @@ def profile(
         counted, further, known = _count(job, place)
         task = prepare_task(job, counted, progress=progress)
     progress("profile", 0.0)
+    # Persons, where several rows may be of one.
     one_row_each = None if task.basis.one_row_each is None else task.basis.one_row_each.counts
     return profile_table(
         task.table,
@@ -112,16 +114,19 @@ def _count(job: Job, place: Place) -> tuple[SourceRows, list[Column], list[Colum
     Returns the source, the columns that were counted alone and, where persons keep their rows, the
     quasi-identifiers of the rows whose persons the source has.
     """
+    # What each column is read as.
     present = place.columns()
     specs = specs_of_job(job) | specs_of_others(job, present)
     require_columns(present, specs, place.name)
     missing = job.source.missing if job.source else ()
     together = {name: one for name, one in specs.items() if one.role.published}
+    # Rows that are collapsed are needed with their persons.
     person = job.person
     if person is not None and person.rows == "collapse":
         table, persons = coded_counts(place, together, person.column, missing)
         assert persons is not None
         return of_persons(job, person, SourceRows(table, {}), persons), [], []
+    # Unchanged columns are counted alone, the others together.
     unchanged = [name for name, one in together.items() if one.role.unchanged]
     alone = {name: together.pop(name) for name in unchanged}
     further = [
@@ -130,6 +135,7 @@ def _count(job: Job, place: Place) -> tuple[SourceRows, list[Column], list[Colum
     if person is None:
         uses = {name: _uses(place, name) for name in job.with_role(Role.IDENTIFIER)}
         return SourceRows(coded_counts(place, together, (), missing)[0], uses), further, []
+    # Persons with one row each are counted; with several, their quasi-identifiers are.
     source = SourceRows(coded_counts(place, together, (), missing)[0], {})
     if person.rows == "one":
         counted = place.count((), person.column)

@@ -109,6 +109,7 @@ def audit_series(
     table that the releases rest on. ``alike`` are people that an attacker knows to have the same
     value; any one pair if omitted.
     """
+    # Either a ledger or a table of persons gives the groups.
     if (ledger is None) == (persons is None):
         raise InputError("A series needs either its ledger or a table of persons.")
     table = None if correlation is None else path_of(correlation, "The correlation table")
@@ -189,6 +190,7 @@ def _audit_placed(
     """
     if not folders:
         raise InputError("There is no release to audit.")
+    # Read and audit each release by itself.
     read: list[Read] = []
     for folder in folders:
         manifest = Manifest.load(folder)
@@ -200,6 +202,7 @@ def _audit_placed(
     for number, ((manifest, tables), contents) in enumerate(zip(read, recorded, strict=False), 1):
         if not _numbers_groups(manifest):
             problems += _class_problems(number, contents, tables)
+    # The attribute that a release guarantees something of, and its series.
     by_attribute = _layers(read, recorded)
     attribute = _guaranteed_attribute(manifests, by_attribute)
     layers = by_attribute.get(attribute or "", [None] * len(read))
@@ -210,10 +213,12 @@ def _audit_placed(
     harmless = _harmless(read, attribute or "")
     series = _series(layers, placed, domain or (), harmless)
     _require_known(series, alike or ())
+    # m-invariance: signatures persist.
     steady = invariance(series)
     bound = _guaranteed_m(manifests, steady)
     if any(m.method.name == M_INVARIANCE for m in manifests):
         problems += invariance_problems(steady)
+    # BCF-anonymity: correspondences leave enough rows.
     k = _guaranteed_k(manifests)
     matched = None if k is None else correspondences(series, k)
     if k is not None and matched is not None:
@@ -228,6 +233,7 @@ def _audit_placed(
                 f"{len(series.values) - len(domain)} published values are outside the domain that "
                 "the first rho-different release fixed"
             )
+    # What other attributes reveal of persons who return.
     covers = rho is not None or k is not None or M_INVARIANCE in [m.method.name for m in manifests]
     beside = [
         together(_series(layers, placed, (), _harmless(read, name)), name, _own_bounds(read, name))
@@ -239,6 +245,7 @@ def _audit_placed(
         for one in beside
         if one.above
     ]
+    # Attacks on several releases.
     attacks = (
         record_linking([_frame(tables) for _, tables in read]),
         value_association(series, bound),
@@ -374,12 +381,14 @@ def _series(
     harmless: frozenset[Value] = frozenset(),
 ) -> Series:
     """One attribute in all releases, its groups by their numbers, and values of a domain."""
+    # One dictionary of values, one list of people.
     known = {*domain, *(value for layer in layers if layer for value in layer.values)}
     values = tuple(sorted(known, key=lambda value: (value is None, value or "")))
     code_of = {value: code for code, value in enumerate(values)}
     people = tuple(dict.fromkeys(name for one in placed for name in one))
     number = {name: at for at, name in enumerate(people)}
     parts = []
+    # Groups of all releases are numbered on.
     group_of = np.full((len(layers), len(people)), -1, np.int64)
     begun = 0
     for release, (layer, groups) in enumerate(zip(layers, placed, strict=True)):

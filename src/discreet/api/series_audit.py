@@ -85,7 +85,7 @@ def describe(found: SeriesAudit) -> list[str]:
     steady = found.invariance
     sound = sum(audit.ok for audit in found.audits)
     return [
-        _headline(found),
+        f"{found.heading}.",
         *(f"Problem: {problem}" for problem in found.problems),
         f"{sound} of {len(found.audits)} releases keep their own guarantees.",
         f"{steady.returning:,} records are in several releases: {steady.unchanged:,} always in "
@@ -95,10 +95,6 @@ def describe(found: SeriesAudit) -> list[str]:
         *_describe_correspondences(found.correspondences),
         *describe_attacks(found),
     ]
-
-
-def _headline(found: SeriesAudit) -> str:
-    return f"{found.heading}."
 
 
 def _describe_correspondences(found: Correspondences | None) -> list[str]:
@@ -117,6 +113,7 @@ def _describe_correspondences(found: Correspondences | None) -> list[str]:
 
 def describe_attacks(found: SeriesAudit) -> list[str]:
     """Return the beliefs of attackers who have all releases, in sentences."""
+    # Beliefs by enumeration, beside the estimates of simpler rules.
     lines = []
     if found.joint is not None:
         shown = ", ".join(f"{belief:.3f}" for belief in found.joint.greatest)
@@ -134,6 +131,7 @@ def describe_attacks(found: SeriesAudit) -> list[str]:
                 f"{found.joint.bounded} of {found.joint.bounded + found.joint.open} sets of "
                 "records that are too large to enumerate have a sufficient bound."
             )
+    # Each attack on several releases.
     for attack in found.attacks:
         bound = "no guarantee" if attack.bound is None else f"guaranteed {attack.bound:.3f}"
         skipped = f", {attack.not_assessed:,} not assessed" if attack.not_assessed else ""
@@ -141,6 +139,7 @@ def describe_attacks(found: SeriesAudit) -> list[str]:
             f"{attack.attack}: {attack.targets:,} targets, mean belief {attack.mean:.3f}, greatest "
             f"{attack.greatest:.3f} ({bound}{skipped})."
         )
+    # What the figures do not say.
     if found.invariance.renewed and found.joint is None:
         lines.append(
             "Values changed between releases. m-invariance bounds an attacker's belief across "

@@ -9,6 +9,7 @@ under any name that a method gives it. Where neither the method nor a requiremen
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -137,9 +138,9 @@ def settings_of(
 ) -> list[Setting]:
     """Every method with every combination of the parameters that it takes."""
     if not methods:
-        raise InputError(f"Name the methods to compare. {nearest('', _names())}")
+        raise InputError(f"Name the methods to compare. {nearest('', list(METHODS))}")
     chosen = [_parsed(method, job) for method in methods]
-    doubled = [name for name in dict.fromkeys(n for n, _ in chosen) if _count(chosen, name) > 1]
+    doubled = [name for name, times in Counter(n for n, _ in chosen).items() if times > 1]
     if doubled:
         raise InputError(f"methods: {', '.join(doubled)} is named twice. Name each once.")
     _check_names(job, [name for name, _ in chosen], vary)
@@ -153,19 +154,13 @@ def settings_of(
     return settings
 
 
-def _count(chosen: Sequence[tuple[str, object]], name: str) -> int:
-    return sum(other == name for other, _ in chosen)
-
-
-def _names() -> list[str]:
-    return list(METHODS)
-
-
 def _parsed(method: Method | str | Mapping[str, Any], job: Job) -> tuple[str, dict[str, Any]]:
     """A method's name and parameters; a bare name takes the job's where it is the job's method."""
     if isinstance(method, str):
-        if method not in _names():
-            raise InputError(f"methods: unknown method '{method}'. {nearest(method, _names())}")
+        if method not in METHODS:
+            raise InputError(
+                f"methods: unknown method '{method}'. {nearest(method, list(METHODS))}"
+            )
         return method, job.method.parameters() if job.method.name == method else {}
     if isinstance(method, Mapping) and len(method) == 1:
         # parameters that are still to be varied may be missing, so they are checked later

@@ -208,6 +208,7 @@ def order_hierarchy(
     column's values are in their own order and a group is a closed range.
     """
     place = "groups"
+    # By the values' own order.
     if order is None:
         if column.numbers is None:
             raise HierarchyError(
@@ -218,6 +219,7 @@ def order_hierarchy(
         groupings = [closed_ranges(column, positions // size) for size in sizes]
         top = [everything(len(positions))] if star else []
         return assemble(column, [*groupings, *top], place)
+    # By an order that the job gives.
     position_of_value = match_leaves(column, order)
     problem = missing_problem(column, position_of_value, "place in the order")
     if problem:

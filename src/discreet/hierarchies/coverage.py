@@ -185,6 +185,7 @@ def cover(
     A cell that covers no value of the original is an error: the release was not made from it.
     """
     cells = pl.Series(cells, dtype=pl.String)
+    # Ranges, digits and plain sets are read together, all others one by one.
     reader = CellReader(original, hierarchy, level)
     ranges = reader.ranges(cells)
     digits, code = reader.digits(cells)
@@ -194,6 +195,7 @@ def cover(
     lengths = [len(runs) for runs in runs_of_cell]
     ends = np.array([run for runs in runs_of_cell for run in runs], np.int64).reshape(-1, 2)
     cell_of_run = np.concatenate((ranges.cell, digits, sets.cell, np.repeat(others, lengths)))
+    # Runs in the order of their cells; a cell without one is unknown.
     order = np.argsort(cell_of_run, kind="stable")
     low = np.concatenate((ranges.first, code, sets.first, ends[:, 0]))[order]
     high = np.concatenate((ranges.last, code + 1, sets.last, ends[:, 1]))[order]

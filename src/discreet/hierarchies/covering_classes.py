@@ -17,9 +17,8 @@ from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels.lists import entries_of, stable_order, starts_of
-from discreet.typing import AnyInts, Codes, Ints, Words
+from discreet.typing import Codes, Ints, Words
 
-FEW_VALUES, FEW_CELLS = 32, 2**16  # of a column whose coverage is kept as a matrix
 PART_COST = 2**16  # pairs that are compared in the time that one more part takes
 
 Part = tuple[Ints, Ints]  # some kinds of people, and the groups that may fit them
@@ -43,8 +42,6 @@ class SplitColumn:
         self._one_run = len(coverage.low) == coverage.cells
         self._first = np.minimum.reduceat(coverage.low, starts).astype(np.int32)  # (cells,)
         self._end = np.maximum.reduceat(coverage.high, starts).astype(np.int32)  # (cells,)
-        few = coverage.cardinality <= FEW_VALUES and coverage.cells <= FEW_CELLS
-        self._matrix = coverage.matrix().T.copy() if few else None  # (values, cells)
 
     def best(self, part: Part, number: int) -> ColumnSplit:
         """Return the split of a part that leaves the fewest pairs to compare."""
@@ -95,23 +92,19 @@ class SplitColumn:
             )
             yield from _filled(kind[same_value], group[covers[cell]])
 
-    def bits(self, part: Part) -> tuple[AnyInts, Words] | None:
+    def bits(self, part: Part) -> tuple[Ints, Words] | None:
         """Return the place of each kind's value, and a bit for each group that covers the value.
 
         None where all groups cover all values.
         """
         value, cell = self._value[part[0]], self._cell[part[1]]
-        place: AnyInts = value
-        if self._matrix is not None:
-            covers = self._matrix.take(cell, axis=1)
+        value, place = _distinct(value)
+        if self._one_run:
+            covers = (self._first[cell] <= value[:, None]) & (value[:, None] < self._end[cell])
         else:
-            value, place = _distinct(value)
-            if self._one_run:
-                covers = (self._first[cell] <= value[:, None]) & (value[:, None] < self._end[cell])
-            else:
-                cells, of_group = _distinct(cell)
-                pairs = np.tile(cells, len(value)), np.repeat(value, len(cells))
-                covers = self._coverage.covers(*pairs).reshape(len(value), -1)[:, of_group]
+            cells, of_group = _distinct(cell)
+            pairs = np.tile(cells, len(value)), np.repeat(value, len(cells))
+            covers = self._coverage.covers(*pairs).reshape(len(value), -1)[:, of_group]
         if covers.all():
             return None
         packed = np.zeros((len(covers), -(-len(cell) // 64) * 8), np.uint8)
@@ -217,6 +210,7 @@ def _fitting_pairs(
     with the groups whose cells reach into it, as an index of boxes is built. Where a split no
     longer pays, all pairs of a part are compared, a bit for each.
     """
+    # Split parts while that leaves fewer pairs; then compare all pairs of a part.
     columns = [SplitColumn(*column) for column in zip(coverages, kinds, cells, strict=True)]
     rest: list[Part] = [(np.arange(len(kinds[0])), np.arange(len(cells[0])))]
     parts_found: list[Part] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]

@@ -61,6 +61,7 @@ from discreet.hierarchies.building import (
     everything,
     match_leaves,
     missing_problem,
+    order_hierarchy,
     present,
 )
 from discreet.hierarchies.files import read_hierarchy_file
@@ -323,8 +324,6 @@ class Groups(HierarchySpec):
 
     def build(self, column: Column, folder: Path) -> Hierarchy:
         sizes = [int(size) for size in _without_star(self.groups)]
-        from discreet.hierarchies.building import order_hierarchy
-
         return order_hierarchy(column, self.order, sizes, star=self.groups[-1] == "*")
 
 

@@ -66,6 +66,7 @@ def write_code_hierarchy(
 
     Without a column of parents, the parent is the longest other code that a code begins with.
     """
+    # Read the columns that are named.
     present = column_names(source)
     wanted = [column for column in (code, parent, name) if column]
     lacking = [column for column in wanted if column not in present]
@@ -81,6 +82,7 @@ def write_code_hierarchy(
         column: table[column].text.gather(pl.Series(table[column].codes)).to_list()
         for column in wanted
     }
+    # The code above each code.
     parents: dict[str, str | None] = {}
     known = set(cells[code])
     above_all = cells[parent] if parent else [_beginning(child, known) for child in cells[code]]
@@ -90,6 +92,7 @@ def write_code_hierarchy(
         if child in parents:
             raise HierarchyError(f"Code list: the code {child!r} has two rows. Remove one.")
         parents[child] = None if above == child else above
+    # A row for each code.
     names = dict(zip(cells[code], cells[name], strict=True)) if name else {}
     rows = hierarchy_rows(parents, names)
     with path.open("x", encoding="utf-8", newline="") as file:

@@ -44,6 +44,7 @@ def read_correlation(path: Path, unstated: Unstated) -> Correlation:
         raise InputError(
             f"Correlation table {path}: not UTF-8 at byte {error.start}. Save it as UTF-8."
         ) from None
+    # One error names all problems of the rows.
     problems = problems_of(rows)
     if problems:
         listed = "".join(f"\n  - {problem}" for problem in problems)

@@ -212,6 +212,7 @@ def connect(
     url: str, folder: Path, *, read_only: bool = False, wait: float = 30.0, create: bool = False
 ) -> Database:
     """Open a database; wait up to ``wait`` seconds for another writer."""
+    # A file is opened as far as it is needed.
     dialect = dialect_of(url)
     name = name_of(url)
     if dialect == "sqlite":
@@ -230,6 +231,7 @@ def connect(
         except sqlite3.Error as error:
             raise database_error(name, error) from None
         return Database(connection, dialect, name)
+    # A server.
     connection = _psycopg(url, name)
     if read_only:
         connection.execute("SET default_transaction_read_only = on")

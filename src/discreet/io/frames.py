@@ -26,8 +26,6 @@ from discreet.table.published import PublishedColumn
 from discreet.table.roles import ColumnSpec
 from discreet.typing import Codes
 
-DIRECT_RANGE = 1 << 22  # integers within such a range are counted by direct address
-
 
 class FrameKind(StrEnum):
     """The kinds of frame that are read and returned."""
@@ -240,17 +238,9 @@ def code_series(
 
 def factorize(series: pl.Series) -> tuple[pl.Series, Codes]:
     """The distinct values that occur, a null among them, and the number of each row's value."""
-    dtype = series.dtype
-    if dtype.is_integer() or dtype in (pl.Date, pl.Boolean):
-        narrow = _factorize_narrow(series)
-        if narrow is not None:
-            return narrow
-    if dtype == pl.String:
-        private = pl.Categorical(pl.Categories.random())
-        return _of_categories(series.cast(private))
-    if dtype in (pl.Categorical, pl.Enum):
-        return _of_categories(series)
-    if not is_cell_type(dtype):
+    if series.dtype in (pl.Categorical, pl.Enum):
+        series = series.cast(pl.String)
+    if not is_cell_type(series.dtype):
         return series, np.arange(len(series), dtype=np.int32)  # refused when it is rendered
     raw = series.unique(maintain_order=True)
     numbered = pl.DataFrame({"value": raw, "code": np.arange(len(raw), dtype=np.int32)})
@@ -258,37 +248,6 @@ def factorize(series: pl.Series) -> tuple[pl.Series, Codes]:
         numbered, on="value", how="left", nulls_equal=True, maintain_order="left"
     )["code"]
     return raw, codes.to_numpy().copy()
-
-
-def _factorize_narrow(series: pl.Series) -> tuple[pl.Series, Codes] | None:
-    """Count values within a narrow range by direct address; None if the range is wide."""
-    physical = series.cast(pl.UInt8) if series.dtype == pl.Boolean else series.to_physical()
-    low: Any = physical.min()
-    high: Any = physical.max()
-    if low is None or high - low >= DIRECT_RANGE or physical.dtype == pl.Int128:
-        return None
-    wide = physical if physical.dtype == pl.UInt64 else physical.cast(pl.Int64)
-    shifted = (wide - low).cast(pl.Int32)
-    return _compact(series, shifted, high - low + 1)
-
-
-def _of_categories(series: pl.Series) -> tuple[pl.Series, Codes]:
-    """The categories that occur, as text."""
-    physical = series.to_physical().cast(pl.Int32)
-    top: Any = physical.max()
-    raw, codes = _compact(series, physical, 0 if top is None else top + 1)
-    return raw.cast(pl.String), codes
-
-
-def _compact(series: pl.Series, numbers: pl.Series, size: int) -> tuple[pl.Series, Codes]:
-    """Number from 0 the values that occur; a null has a number like any other."""
-    filled = numbers.fill_null(size).to_numpy().copy()
-    first = np.full(size + 1, -1, np.int64)
-    first[filled[::-1]] = np.arange(len(filled))[::-1]
-    occurs = first >= 0
-    code_of_number = (np.cumsum(occurs) - 1).astype(np.int32)
-    recode(filled, code_of_number, filled)
-    return series.gather(pl.Series(first[occurs])), filled
 
 
 def to_frame(

@@ -116,6 +116,7 @@ def check_columns(
     Names of a suspect header, which may be the cells of a row, are not repeated.
     """
     problems = []
+    # Columns without a role; a header that may be cells is not repeated.
     unnamed = [name for name in present if name not in named]
     suspect = suspect or may_be_cells(present)
     if unnamed:
@@ -133,6 +134,7 @@ def check_columns(
                 "line is a header."
             )
         problems.append(f"{len(unnamed)} {noun} no role: {listed}. {advice}")
+    # Columns that the table lacks.
     for name in named:
         if name not in present:
             advice = nearest_column(name, present, suspect=suspect)

@@ -143,6 +143,7 @@ def _weights(
 ) -> dict[str, float]:
     """The weight of every label, which must be the same on all its lines."""
     assert settings.weight is not None
+    # Count weights that are not above 0, and labels with several.
     column = table[settings.weight]
     numbers: Any = column.numbers
     weights: dict[str, float] = {}

@@ -21,7 +21,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
@@ -44,8 +44,6 @@ OutputFormat = Literal["csv", "parquet"]
 
 CSV_ROWS = 1 << 17
 CSV_BYTES = 1 << 25  # of a block, at most
-MOST_JOINED = 1 << 12  # combinations of cells that are written as one text
-ROWS_OF_JOINED = 16  # for each combination, at least
 PACKED_ROWS = 1 << 16  # at once, so that they stay in the cache
 PARQUET_ROWS = 1 << 20
 NEEDS_QUOTES = r'[,"\r\n]'
@@ -106,26 +104,23 @@ def write_csv(
     # Many readers skip an empty line, so a lone missing cell is quoted.
     missing = '""' if len(columns) == 1 else ""
     rows = _row_count(columns, order)
-    cells = _joined_cells(
-        [_quoted(render(c.dictionary), NEEDS_QUOTES).fill_null(missing) for c in columns],
-        [column.codes for column in columns],
-        min(rows // ROWS_OF_JOINED, MOST_JOINED),
-    )
+    cells = [_quoted(render(c.dictionary), NEEDS_QUOTES).fill_null(missing) for c in columns]
+    codes_of, sizes = [c.codes for c in columns], [len(text) for text in cells]
     size = _rows_at_once(cells)
-    for number, codes in enumerate(_blocks(cells, rows, size, order)):
+    for number, codes in enumerate(_blocks(codes_of, sizes, size, order)):
         tell(number * size / rows)
         gathered = [
-            joined.text.gather(pl.Series(text_codes)).alias(str(place))
-            for place, (joined, text_codes) in enumerate(zip(cells, codes, strict=True))
+            text.gather(pl.Series(text_codes)).alias(str(place))
+            for place, (text, text_codes) in enumerate(zip(cells, codes, strict=True))
         ]
         block = io.BytesIO()
         pl.DataFrame(gathered).write_csv(block, include_header=False, quote_style="never")
         file.write(block.getbuffer())
 
 
-def _rows_at_once(cells: Sequence[_JoinedColumns]) -> int:
+def _rows_at_once(cells: Sequence[pl.Series]) -> int:
     """Return how many rows a block has, so that it stays small however long the cells are."""
-    longest = sum(int(cast(int, joined.text.str.len_bytes().max() or 0)) + 1 for joined in cells)
+    longest = sum(int(cast(int, text.str.len_bytes().max() or 0)) + 1 for text in cells)
     return max(1, min(CSV_ROWS, CSV_BYTES // longest))
 
 
@@ -137,69 +132,30 @@ def _quoted(cells: pl.Series, pattern: str) -> pl.Series:
     return cells.to_frame("cell").select(quoted).to_series()
 
 
-@dataclass(frozen=True, eq=False)
-class _JoinedColumns:
-    """Columns that follow each other, with one text for each combination of their cells."""
-
-    text: pl.Series
-    columns: Sequence[tuple[AnyInts, int]]  # (rows,) the codes of each, and its number of cells
-
-    def codes(self, rows: slice) -> AnyInts:
-        """Return the number of the text of some rows."""
-        (codes, _), *others = self.columns
-        if not others:
-            return codes[rows]
-        number = codes[rows].astype(_narrow_type(len(self.text)))
-        for column_codes, cells in others:
-            number *= number.dtype.type(cells)
-            np.add(number, column_codes[rows], out=number, casting="unsafe")
-        return number
-
-
-def _joined_cells(
-    cells: Sequence[pl.Series], codes: Sequence[AnyInts], most: int
-) -> list[_JoinedColumns]:
-    """Join columns that follow each other where their cells have few combinations.
-
-    A row then takes fewer texts, and each of these is longer.
-    """
-    joined: list[_JoinedColumns] = []
-    for text, column_codes in zip(cells, codes, strict=True):
-        column = (column_codes, len(text))
-        if joined and len(joined[-1].text) * len(text) <= most:
-            beside = joined[-1].text.to_frame("left").join(text.to_frame("right"), how="cross")
-            both = beside.select(pl.concat_str("left", "right", separator=",")).to_series()
-            joined[-1] = _JoinedColumns(both, (*joined[-1].columns, column))
-        else:
-            joined.append(_JoinedColumns(text, (column,)))
-    return joined
-
-
 def _blocks(
-    cells: Sequence[_JoinedColumns], rows: int, size: int, order: AnyInts | None
+    columns: Sequence[AnyInts], sizes: Sequence[int], size: int, order: AnyInts | None
 ) -> Iterator[list[AnyInts]]:
-    """Yield the codes of every block of rows, those of each text in turn."""
+    """Yield the codes of every block of rows, those of each column in turn."""
     if order is None:
-        for part in _parts(rows, size):
-            yield [joined.codes(part) for joined in cells]
+        for part in _parts(len(columns[0]), size):
+            yield [codes[part] for codes in columns]
         return
-    packed = _packed_codes(cells)
-    for part in _parts(rows, size):
+    packed = _packed_codes(columns, sizes)
+    for part in _parts(len(order), size):
         taken = packed.take(order[part])
-        yield [np.ascontiguousarray(taken[str(place)]) for place in range(len(cells))]
+        yield [np.ascontiguousarray(taken[str(place)]) for place in range(len(columns))]
 
 
-def _packed_codes(cells: Sequence[_JoinedColumns]) -> NDArray[np.void]:
+def _packed_codes(columns: Sequence[AnyInts], sizes: Sequence[int]) -> NDArray[np.void]:
     """Return the codes row by row, in the narrowest types.
 
     Gathering rows in random order misses the cache: once a row, not once a cell.
     """
-    rows = len(cells[0].columns[0][0])
-    types = [(str(place), _narrow_type(len(columns.text))) for place, columns in enumerate(cells)]
-    packed = np.empty(rows, types)
-    for part in _parts(rows, PACKED_ROWS):
-        for place, joined in enumerate(cells):
-            packed[str(place)][part] = joined.codes(part)
+    types = [(str(place), _narrow_type(size)) for place, size in enumerate(sizes)]
+    packed = np.empty(len(columns[0]), types)
+    for part in _parts(len(packed), PACKED_ROWS):
+        for place, codes in enumerate(columns):
+            packed[str(place)][part] = codes[part]
     return packed
 
 

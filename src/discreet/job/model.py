@@ -265,11 +265,13 @@ class Job(Part):
     @model_validator(mode="after")
     def _requirements_fit(self) -> Job:
         """Check that requirements cover attributes that exist, and that the method can protect."""
+        # Persons and attackers.
         problems = list(person_problems(self.person, self.attributes))
         if self.person is not None and self.unit is not None:
             problems.append("unit: 'rows' contradicts `person:`. Remove one of the two.")
         for name, attacker in self.attackers.declared.items():
             problems += self._unfit_attacker(f"attackers.{name}", attacker)
+        # Each requirement has attributes, and a method that can meet it.
         for number, requirement in enumerate(self.requirements):
             problems += self._unfit_for_attackers(f"requirements[{number}]", requirement)
             if not isinstance(requirement, AttributeRequirement):
@@ -293,6 +295,7 @@ class Job(Part):
                 problems += unmet(demand, Ability.RULED_OUT, self.method)
             if role is Role.QUASI_SENSITIVE and not judged_on_items(requirement):
                 problems += self._unlinked(place, requirement.named or tuple(known))
+        # Columns that are claimed twice.
         problems += self._claimed_twice()
         problems += self._unfit_secrets()
         for role in (Role.WEIGHT, Role.HOUSEHOLD):
@@ -358,6 +361,7 @@ class Job(Part):
 
     def _unfit_for_attackers(self, place: str, requirement: Requirement) -> list[str]:
         """Return why a requirement cannot hold for attackers who know some columns."""
+        # Attackers of the requirement's own.
         stated = requirement.attackers or {}
         problems = [
             problem
@@ -366,6 +370,7 @@ class Job(Part):
         ]
         if not limits_knowledge(requirement) and not self.attackers.declared:
             return problems
+        # The method protects against them, and the requirement means something to them.
         named = f"{place}: {requirement.name}"
         if judged_on_items(requirement):
             problems += unmet(named, Ability.ITEMS, self.method)
@@ -519,6 +524,7 @@ _OWN_ERRORS = {
 def _known_keys(trail: tuple[str | int, ...]) -> str:
     """Return a hint at the known key nearest to an unknown one."""
     *above, key = trail
+    # The parts of a job that have keys, by their own key or by name.
     parts: dict[str, type[BaseModel]] = {
         "source": Source,
         "output": Output,

@@ -268,6 +268,7 @@ class Attribute(Part):
             raise PydanticCustomError(
                 "format_type", "a format is for dates. Add 'type: date', or remove it."
             )
+        # Each key is for some roles.
         for key, (roles, purpose, remedy) in _ROLES_OF.items():
             unset = getattr(self, key) == type(self).model_fields[key].default
             if not unset and self.role not in roles:
@@ -276,6 +277,7 @@ class Attribute(Part):
                     "{purpose}, not for role '{role}'. {remedy}",
                     {"purpose": purpose, "role": str(self.role), "remedy": remedy},
                 )
+        # Keys that exclude or need each other.
         if self.escape and self.role is Role.QUASI_SENSITIVE:
             raise PydanticCustomError(
                 "escape_role",

@@ -139,6 +139,7 @@ class Person(Part):
 
 def person_problems(person: Person | None, attributes: Mapping[str, Attribute]) -> Iterator[str]:
     """Return settings of persons that do not fit the job's attributes."""
+    # Rules are for rows that are collapsed.
     collapses = person is not None and person.rows == "collapse"
     for name, attribute in attributes.items():
         place = f"attributes.{name}"
@@ -148,6 +149,7 @@ def person_problems(person: Person | None, attributes: Mapping[str, Attribute]) 
             yield from _rule_problems(place, attribute)
     if person is None:
         return
+    # The columns that name a person, and those that order or count the rows.
     known = [name for name, one in attributes.items() if one.role is Role.IDENTIFIER]
     yield from (
         f"person: '{name}' is not an identifier. Give it that role under `attributes:`; "
@@ -177,6 +179,7 @@ _BY_ORDER = (CollapseRule.FIRST, CollapseRule.LAST)
 
 def _rule_problems(place: str, attribute: Attribute) -> Iterator[str]:
     """Return the reasons why the values of a person's rows cannot become one."""
+    # A rule is for what is published, and must not inflate a weight.
     if attribute.collapse is not None and not attribute.role.published:
         yield f"{place}: role '{attribute.role}' is not published. Remove 'collapse'."
         return
@@ -187,6 +190,7 @@ def _rule_problems(place: str, attribute: Attribute) -> Iterator[str]:
             "theirs does. Use 'constant' or 'min'."
         )
         return
+    # Sets have no order, and no hierarchy.
     if rule is not CollapseRule.SET:
         if attribute.multi_valued is not None and (rule.ordered or rule.numeric):
             yield f"{place}: sets cannot be collapsed by '{rule}'. Use 'set', 'first' or 'last'."

@@ -184,6 +184,7 @@ def check_table(task: Task, persons: Persons | None = None, *, figures: bool = F
 
     With ``figures``, also measure the table by every model that has a figure without a bound.
     """
+    # Form the classes, and judge each.
     _require_fit(task, persons)
     classes = task.table.classes
     size = classes.size
@@ -223,6 +224,7 @@ def _population(task: Task) -> PopulationFigures | None:
 
 def _require_fit(task: Task, persons: Persons | None) -> None:
     """Raise all reasons why requirements cannot be judged on this table."""
+    # What the table lacks, or the requirement does not know.
     problems = [problem for one in task.requirements for problem in one.problems(task.domains)]
     problems += [
         f"{one.name} compares with a population, which this check lacks. Check by a job whose "

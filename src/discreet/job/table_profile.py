@@ -211,6 +211,7 @@ def profile_table(
     columns count as known to an attacker, and sensitive ones are looked at as such too. Of very
     many columns only the quasi-identifiers count as known.
     """
+    # The roles: the job's, or proposed ones.
     proposals = None if roles_known else suggest_roles(table)
     quasi_identifiers, sensitive = table.quasi_identifiers, table.sensitive
     person = None
@@ -222,11 +223,13 @@ def profile_table(
         if sum(role in known for role in role_of.values()) > MANY_KNOWN:
             known = known[:1]
         quasi_identifiers = [column for column in table if role_of[column.name] in known]
+    # The persons, and how many of them a row tells apart.
     counted = None if person is None else persons_of([person], table.rows)
     if counted is not None:
         unique = share_of_unique(quasi_identifiers, counted)
     elif persons is not None and unique is None:
         unique = _unique_rows(quasi_identifiers, table)
+    # What is feasible for each sensitive attribute.
     others = [column for column in quasi_identifiers if column not in sensitive]
     classes = classes_of(others, table.entries, table.weights)
     risks = _subset_risks(quasi_identifiers, table)

@@ -67,6 +67,7 @@ def load_yaml(text: str, place: str) -> tuple[Any, Places, list[str]]:
 
 def _construct(node: yaml.Node, trail: Trail, places: Places, doubled: list[str]) -> Any:
     places.lines.setdefault(trail, node.start_mark.line + 1)
+    # Keys as they are written, each with its line.
     if isinstance(node, yaml.MappingNode):
         data: dict[str, Any] = {}
         for key, value in node.value:
@@ -84,6 +85,7 @@ def _construct(node: yaml.Node, trail: Trail, places: Places, doubled: list[str]
             _construct(value, (*trail, index), places, doubled)
             for index, value in enumerate(node.value)
         ]
+    # A value as YAML reads it.
     loader = yaml.SafeLoader("")
     try:
         return loader.construct_object(node)

@@ -92,6 +92,7 @@ def collapse(
     """
     facts = CollapseFacts.of(job, table, persons) if facts is None else facts
     require_rules(job, table, facts)
+    # Each column by its rule.
     order = None if job.person is None else job.person.order
     by = None if order is None else (named.get(order) or table[order]).codes
     columns = {}
@@ -110,6 +111,7 @@ def collapse(
         else:
             codes = chosen_codes(column, persons, rule, by)
             columns[column.name] = replace(column, codes=codes).occurring()
+    # How many rows a person has, as a column of its own.
     if job.person is not None and job.person.count is not None:
         name, attribute = job.person.count, job.attributes[job.person.count]
         spec = ColumnSpec(attribute.role, ValueType.INTEGER, attribute.distance)

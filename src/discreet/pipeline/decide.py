@@ -62,6 +62,7 @@ def decide(
     verdict = judged.verdict()
     release.private["verdict"] = verdict.to_dict()
     release.private.pop("accepted_risk", None)
+    # A refused release is published with a reason alone; else its private files explain it.
     refused = verdict.word == REFUSE
     if refused and accept_risk is not None:
         release.private["accepted_risk"] = accept_risk

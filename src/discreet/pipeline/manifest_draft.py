@@ -65,6 +65,7 @@ def form_manifest(
     ``masked`` are the sensitive attributes of which some cells are published as ``*``; ``gone``
     the bits that are not published, which the task lacks too.
     """
+    # What '*' stands for must be clear.
     if task.secrets.rare is not None and set(masked) & set(task.secrets.rare.attributes):
         raise InputError(
             f"{job.method.name} masks cells itself, so that '*' could stand for any value. Remove "

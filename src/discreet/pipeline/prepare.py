@@ -84,9 +84,11 @@ def prepare_task(
     Only dictionaries and counts are used, so the source may be spread over many machines.
     """
     rows = source.table.rows
+    # Rows, hierarchies and requirements; then whom the rows are about.
     source, task, problems = _form(job, source, rng, progress)
     task = replace(task, basis=_basis(job, source, rows))
     problems += _unfit_for_persons(job, task)
+    # The population, in whose cells some methods and requirements count.
     lacking = _unfit_for_population(job, task)
     problems += lacking
     if not lacking and job.population is not None:
@@ -97,6 +99,7 @@ def prepare_task(
             hierarchies = {**task.hierarchies, **population.hierarchies}
             table = population.recoded(task.table)
             task = replace(task, table=table, hierarchies=hierarchies)
+    # Earlier releases, and what no requirement can be met on.
     if ledger is not None and source.people is not None:
         from discreet.pipeline.series import with_history
 
@@ -141,6 +144,7 @@ def _form(
     job: Job, source: SourceRows, rng: np.random.Generator | None, progress: Progress
 ) -> tuple[SourceRows, Task, list[str]]:
     """The rows that remain, the task, and the problems found so far."""
+    # Columns with their hierarchies; rare values change both.
     _refuse_own_columns(job, source.table)
     progress("hierarchies", 0.0)
     columns = _columns_of(job, source.table)
@@ -157,6 +161,7 @@ def _form(
         columns = columns._replace(table=table, hierarchies=hierarchies, marks=marks)
         source = treating.source
     table, bitmaps, marks, hierarchies, _ = columns
+    # Requirements for the job's attackers, secrets and sensitive values.
     knowledge = knowledge_of_job(job)
     bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
     requirements: list[Requirement] = [
@@ -281,6 +286,7 @@ def _unfit_for_persons(job: Job, task: Task) -> list[str]:
 def _unfit_for_population(job: Job, task: Task) -> list[str]:
     """Return the reasons why classes cannot be compared with a population."""
     problems = []
+    # A population is larger than its sample.
     weights = task.table.sampling_weights
     if job.population_size is not None and job.population_size < task.table.rows:
         problems.append(
@@ -288,6 +294,7 @@ def _unfit_for_population(job: Job, task: Task) -> list[str]:
             "of the table. State how many persons the rows were sampled from."
         )
     for requirement in task.requirements:
+        # A requirement needs its population or its weights, and a method that can meet it.
         if not (requirement.counting.population or requirement.counting.weights):
             continue
         if requirement.counting.population and job.population is None:

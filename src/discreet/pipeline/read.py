@@ -60,12 +60,14 @@ def read_source(
     Identifiers are coded to distinguish persons, and a column that is not published to order the
     rows of a person; they go no further. Where the job names persons, each has one row after it.
     """
+    # Read what is published, and what tells persons apart or orders their rows.
     households = job.with_role(Role.HOUSEHOLD)
     names = [*job.with_role(Role.IDENTIFIER), *households]
     order = None if job.person is None else job.person.order
     if order is not None and job.attributes[order].role is Role.DROP:
         names.append(order)
     table = _read_columns(job, data, names, tell, constant=job.person is not None)
+    # Put apart what is not published.
     columns = dict(table.columns)
     known = {name for name, a in job.attributes.items() if a.role.published}
     further = [name for name in columns if name not in known and name not in names]
@@ -79,6 +81,7 @@ def read_source(
     source = SourceRows(
         table, uses, household=unpublished[households[0]].codes if households else None
     )
+    # Hash the persons for a ledger.
     people = None
     if ledger is not None:
         identifiers = [unpublished[name] for name in job.ledger_person]
@@ -173,10 +176,12 @@ def _read_columns(
     With ``constant``, columns of what does not change in a person are coded too, whatever the job
     says of them.
     """
+    # What becomes of each column that the job names.
     specs = specs_of_job(job)
     for name in identifiers:
         kind = specs[name].type if specs[name].role is Role.DROP else ValueType.TEXT
         specs[name] = ColumnSpec(Role.INSENSITIVE, kind)
+    # A database, a file, or a frame; each must have all columns of the job.
     if data is None and job.source is not None and job.source.url is not None:
         from discreet.io.database_tables import opened_table
 

@@ -137,11 +137,13 @@ def draft_of_groups(
     assert people is not None
     assert job.ledger is not None
     groups = int(group.max(initial=-1)) + 1
+    # The values of each group, counterfeits among them.
     counterfeits = np.zeros(groups, np.int32)
     if fakes is not None:
         counterfeits += np.bincount(fakes.group, minlength=groups).astype(np.int32)
     signatures = {column.name: _signatures(column, group, groups, fakes) for column in sensitive}
     order = np.lexsort((people[:, 1], people[:, 0]))  # hides the source's order
+    # The terms that all releases of the series keep.
     parameters = terms_of(job.method.parameters(), task.past.correlation)
     if job.ledger.bcf_anonymity is not None:
         if not numbered or len(signatures) != 1:
@@ -151,6 +153,7 @@ def draft_of_groups(
                 "'publish: buckets'."
             )
         parameters[BCF_ANONYMITY] = job.ledger.bcf_anonymity
+    # What the ledger takes.
     contents = Contents(people[order], group[order], counterfeits, signatures)
     entry = Entry(
         number=0,

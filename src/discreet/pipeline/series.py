@@ -68,6 +68,7 @@ def with_series(
     correlation: Correlation | None,
 ) -> Audit:
     """Return the audit of a new release with its guarantees about the series decided."""
+    # What would not hold, and what no guarantee covers.
     problems = series_problems(ledger, draft, reading, correlation)
     asked = [promise.to_requirement() for promise in audit.promises]
     spared = [one for one in asked if one.coverage.spared]
@@ -76,6 +77,7 @@ def with_series(
     k = max((one.k for one in asked if isinstance(one, SeriesBcfAnonymity)), default=None)
     if k is not None and draft.entry.parameters.get(BCF_ANONYMITY) != k:
         problems.append("the ledger would not record the BCF-anonymity that the release states")
+    # Every guarantee of the series holds, or none does.
     promises = tuple(
         promise.model_copy(update={"holds": not problems, "unproved": None})
         if isinstance(promise.to_requirement(), SeriesRequirement)
@@ -158,11 +160,13 @@ def series_problems(
     attribute = _guaranteed_attribute(entries, contents)
     if attribute is None or attribute not in draft.contents.signatures:
         return []  # the release does not publish the attribute of the series
+    # The ledger must be about to take what the files have.
     unlike = _unlike_tables(draft.contents, attribute, reading.tables)
     if unlike:
         return unlike
     series = _series_of(contents, attribute, draft.contents.signatures[attribute])
     problems = []
+    # Each guarantee that some release of the series gives, on all of them.
     if any(entry.method == M_INVARIANCE for entry in entries):
         problems += invariance_problems(invariance(series))
     k = greatest_k([one.parameters for one in entries])
@@ -199,6 +203,7 @@ def _unlike_tables(
         return []  # classes of a generalized release have no numbers
     signatures = contents.signatures[attribute]
     values = len(signatures.values)
+    # The values of each group in the files, with their counts.
     code_of = {value: code for code, value in enumerate(signatures.values)}
     table = tables[SENSITIVE]
     column = table[attribute]
@@ -206,6 +211,7 @@ def _unlike_tables(
     key = _groups(table) * values + code[column.codes]
     keys, inverse = np.unique(key, return_inverse=True)
     count = np.bincount(inverse, people_counted(table), len(keys)).astype(np.int64)
+    # The same in the record.
     group = np.repeat(np.arange(contents.groups), np.diff(signatures.start))
     recorded = group * values + signatures.value
     order = np.argsort(recorded)
@@ -231,6 +237,7 @@ def with_history(task: Task, job: Job, ledger: Ledger) -> Task:
     """Return the task with the ledger's history; its dictionary is the domain of the series."""
     entries = ledger.entries()
     method = job.method
+    # A series keeps its terms.
     correlation = _correlation(job)
     require_same_terms(
         ledger.name, entries, method.name, terms_of(method.parameters(), correlation)
@@ -238,6 +245,7 @@ def with_history(task: Task, job: Job, ledger: Ledger) -> Task:
     if not method.needs_history or task.basis.people is None:
         return task
     ledger.require_sound()
+    # Its domain: the values of the table, of earlier releases, and those that are named.
     (column,) = sole_sensitive(task.table, method.name)
     past = past_contents(ledger, entries, column.name)
     named = {*(correlation.values if correlation else ()), *method.declared_domain}
@@ -247,6 +255,7 @@ def with_history(task: Task, job: Job, ledger: Ledger) -> Task:
     _require_one_spelling(column)
     if domain is not None:
         _require_inside(source_column, domain, named)
+    # The history, by this dictionary.
     table = replace(task.table, columns={**task.table.columns, column.name: column})
     history = history_of(
         past, column.name, task.basis.people, column.text.to_list(), fixed=domain is not None

@@ -145,6 +145,7 @@ def risk_verdict(
     counts persons, where only the publisher knows them; by default it is the manifest's.
     ``unguarded`` are the columns that a job publishes although they may identify persons.
     """
+    # What decides beside the attackers' figures.
     choice = _choice(manifest, attackers, ledger)
     attacks, unique = review.attacks, singling_out or manifest.singling_out
     remarks = list(_shortcomings(manifest, utility))
@@ -152,11 +153,13 @@ def risk_verdict(
         remarks.insert(0, Statement("verdict.allowed-identifying", columns=list(unguarded)))
     if unique is None and StandardAttacker.COLLEAGUE in choice.names:
         remarks.append(Statement("verdict.colleague-not-judged"))
+    # Without attacks, uniqueness alone is known.
     if attacks is None:
         reason = review.not_attacked
         reason = reason or Statement("verdict.not-attacked")
         figures = tuple(_singled_out(unique, choice, limits))
         return replace(_decided(choice, figures, [reason, *remarks]), utility=_useless(review))
+    # What the chosen attackers learn, and which of them were not run.
     figures = (*_figures(attacks, choice, limits), *_singled_out(unique, choice, limits))
     remarks += _not_run(attacks, choice)
     archivist = StandardAttacker.ARCHIVIST in choice.names
@@ -165,6 +168,7 @@ def risk_verdict(
     if choice.declared:
         remarks.append(Statement("verdict.declared-attackers"))
     decided = _decided(choice, figures, remarks)
+    # A broken guarantee refuses, whoever was chosen.
     if not attacks.ok:
         broken = Statement("verdict.broken")
         decided = replace(decided, word=REFUSE, remarks=(broken, *decided.remarks))

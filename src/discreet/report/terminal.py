@@ -73,6 +73,7 @@ def published_lines(
     manifest: Manifest, private: Mapping[str, Any], place: Path, verdict: RiskVerdict
 ) -> list[str]:
     """Return what the publisher must know about a release that was just written."""
+    # The conclusion about guarantees, and where to read more.
     count = len(manifest.promises)
     held = "1 guarantee holds" if count == 1 else f"all {count} guarantees hold"
     proved = held if count else "NOTHING IS GUARANTEED: the job states no requirement"
@@ -198,6 +199,7 @@ def measure_lines(measures: Utility) -> list[str]:
 
 def profile_lines(profile: Profile, source: str) -> list[str]:
     """Return what identifies rows of a table, and what can be guaranteed."""
+    # The table, and how unique its rows are.
     head = f"{source}: {profile.rows:,} rows, {len(profile.columns)} columns."
     known = "quasi-identifiers" if profile.proposals is None else "columns"
     if profile.risk is not None:
@@ -211,6 +213,7 @@ def profile_lines(profile: Profile, source: str) -> list[str]:
 
         lines.append(persons_sentence(profile, profile.persons))
     lines += [f"{BULLET}{warning}" for warning in profile.warnings]
+    # Roles, and what identifies rows.
     lines += ["", "Roles" + (" (a proposal)" if profile.proposals is not None else "")]
     lines += role_lines({column.name: column.role for column in profile.columns})
     if profile.subsets:
@@ -220,6 +223,7 @@ def profile_lines(profile: Profile, source: str) -> list[str]:
             f"  {entry.unique_share:>6.1%} unique   {', '.join(entry.columns)}"
             for entry in risky[:RISKIEST]
         ]
+    # What can be guaranteed.
     if profile.sensitive:
         lines.append(
             f"{'Sensitive attributes':28} values  largest share  largest l with belief 1/l"

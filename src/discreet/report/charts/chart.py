@@ -101,11 +101,13 @@ class VegaLite(dict[str, Any]):
 
 def vega_lite(chart: Chart) -> VegaLite:
     """Return a chart as a specification of Vega-Lite."""
+    # Channels that several forms share.
     x, y = _axis("x", chart.x), _axis("y", chart.y)
     lane = {"field": "lane", "type": "nominal", "sort": chart.lanes}
     series = {"field": "series", "type": "nominal", "title": None, "sort": chart.series}
     pale = {"condition": {"test": "datum.faint", "value": 0.4}, "value": 1}
     drawn: dict[str, Any] = {"width": WIDTH, "height": HEIGHT}
+    # The marks of each form.
     match chart.form:
         case "columns":
             drawn |= _layer("bar", ["lane", "y"], x={**lane, "title": chart.x.title}, y=y)

@@ -85,6 +85,7 @@ def share_chart(picture: Picture) -> Chart | None:
 
 def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
     """Return how many targets each attack believes in how much: its strongest finding."""
+    # The strongest finding of each attack.
     strongest: dict[str, Finding] = {}
     for finding in sorted(findings, key=lambda f: (-f.greatest, -f.mean)):
         if finding.is_belief and finding.targets:
@@ -92,6 +93,7 @@ def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
     shown = list(strongest.values())[:STRIPS]
     if not shown:
         return None
+    # A histogram of each, with its bound.
     lanes = [Statement("chart.lane", attack=f.title, aim=f.shown_aim) for f in shown]
     marks = [
         mark for lane, f in zip(lanes, shown, strict=True) for mark in _strip(lane, f.histogram)

@@ -107,6 +107,7 @@ def _strips(chart: Chart) -> tuple[float, list[str]]:
     x = _placed(chart.x, left, right)
     bottom = top + lane_height * len(chart.lanes)
     parts = [*_vertical_grid(chart.x, x, top, bottom)]
+    # A histogram in each lane.
     base_of: dict[str, float] = {}
     for number, lane in enumerate(chart.lanes):
         base = base_of[lane] = top + lane_height * (number + 1) - 6
@@ -146,6 +147,7 @@ def _points(chart: Chart) -> tuple[float, list[str]]:
     parts += _rules(chart, x, y, left, right, top, bottom)
     labels: list[str] = []  # above all marks
     taken: list[tuple[float, float]] = []
+    # Faint marks below the others, each with its label where there is room.
     for mark in sorted(chart.marks, key=lambda mark: not mark.faint):
         number = chart.series.index(mark.series)
         at, up = x(mark.x), y(mark.y)

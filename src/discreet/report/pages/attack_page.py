@@ -55,6 +55,7 @@ def attack_page(
     report: AttackReport, manifest: Manifest | None = None, job: Job | None = None
 ) -> Page:
     """Return the page; the manifest adds what the guarantees do not cover."""
+    # The conclusion: guarantees that are broken, values that become certain.
     exceeded = sum(finding.inside and finding.exceeded for finding in report.findings)
     bounded = sum(finding.verdict in (WITHIN, EXCEEDED) for finding in report.findings)
     worst = report.strongest
@@ -71,6 +72,7 @@ def attack_page(
         heading, tone = Statement("headline.none-exceeds"), "good"
     else:
         heading, tone = Statement("headline.not-covered"), "warn"
+    # The worst attackers first, then what no guarantee covers.
     weaknesses: Sequence[str] = () if manifest is None else known_weaknesses(manifest)
     sections = [
         Section(label("the-worst-attackers"), worst_attackers(report), label("attackers")),

@@ -164,6 +164,7 @@ def _promises(profile: Profile) -> Markup:
          f"{s.largest_share:.1%}", "–" if s.raw_t is None else f"{s.raw_t:.3f}")
         for s in profile.sensitive
     ]  # fmt: skip
+    # What p-diversity would suppress.
     ells = list(profile.least_suppressed)
     suppressed: list[tuple[str, ...]] = [
         (exact(s.name), *(f"{share:.1%}" for share in s.least_suppressed.values()))

@@ -94,7 +94,10 @@ def signing_page(
         sections=[
             *_decided(verdict, private),
             *_summary(verdict, manifest, job, private, review),
-            *_details(manifest, job, picture, private, review, utility),
+            *(
+                replace(section, detail=True)
+                for section in _details(manifest, job, picture, private, review, utility)
+            ),
         ],
         to_sign=True,
     )
@@ -119,6 +122,7 @@ def _not_known(review: Review) -> Card:
 def _summary(
     verdict: RiskVerdict, manifest: Manifest, job: Job, private: Mapping[str, Any], review: Review
 ) -> Iterator[Section]:
+    # What else to look at.
     if verdict.remarks:
         yield Section(label("also-look-at"), sentences(verdict.remarks), label("also-look-at"))
     yield from unchanged_columns(persons_singled_out(private) or manifest.singling_out)
@@ -128,6 +132,7 @@ def _summary(
             joined([paragraph(label("stronger-note")), sentences(verdict.stronger)]),
             label("stronger"),
         )
+    # What is guaranteed, and what is not.
     guarantees = [guarantee_line(promise, manifest.unit) for promise in manifest.promises]
     guarantees += private.get("stricter", [])
     guaranteed = sentences(guarantees) or paragraph(label("nothing-guaranteed"))
@@ -148,6 +153,7 @@ def _summary(
         ),
         label("guarantees"),
     )  # fmt: skip
+    # Links to a population.
     known = private.get("utility", {}).get("population")
     if known:
         from discreet.knowledge.population_figures import PopulationFigures
@@ -157,6 +163,7 @@ def _summary(
     elif job.with_role(Role.WEIGHT) or job.population_size is not None:
         about = paragraph(label("population-not-estimated"))
         yield Section(label("risk-in-the-population"), about, label("population"))
+    # What analysts lose, and who is at risk.
     lost = _lost(review, private)
     if lost:
         useless = [paragraph(sentence) for sentence in verdict.utility]
@@ -212,7 +219,7 @@ def _provenance(manifest: Manifest, review: Review) -> Markup:
     return table(("", ""), rows)
 
 
-def _detailed(
+def _details(
     manifest: Manifest,
     job: Job,
     picture: Picture,
@@ -221,6 +228,7 @@ def _detailed(
     utility: Mapping[str, Any],
 ) -> Iterator[Section]:
     yield Section(label("provenance"), _provenance(manifest, review), label("provenance"))
+    # Where it comes from, and what became of each column.
     hidden = [name for name, attribute in job.attributes.items() if not attribute.role.published]
     treated: list[str] = [Statement("columns.never-published", columns=hidden)] if hidden else []
     treated += [*collapsed(manifest), *treatment(manifest)]
@@ -233,6 +241,7 @@ def _detailed(
     for sample in review.samples:
         yield Section(label("before-and-after", table=sample.table), _sample(sample))
     yield Section(label("guarantees-in-full"), promise_table(manifest.promises, manifest.unit))
+    # Groups, losses and attackers.
     drawn = figures([*picture_charts(picture), *loss_charts(utility)])
     all_figures = folded(label("all-figures"), figure_table(utility))
     yield Section(label("groups-and-loss"), joined([drawn, all_figures]), label("groups"))
@@ -250,18 +259,6 @@ def _detailed(
         yield Section(label("what-the-method-did"), facts)
     yield Section(label("what-is-in-the-folder"), tables_of(manifest))
     yield from origin(manifest, job)
-
-
-def _details(
-    manifest: Manifest,
-    job: Job,
-    picture: Picture,
-    private: Mapping[str, Any],
-    review: Review,
-    utility: Mapping[str, Any],
-) -> Iterator[Section]:
-    for section in _detailed(manifest, job, picture, private, review, utility):
-        yield replace(section, detail=True)
 
 
 def _columns(review: Review) -> Markup:

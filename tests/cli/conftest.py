@@ -1,4 +1,4 @@
-"""A small hospital, and a way to run the command line in a process of its own."""
+"""A small hospital, and ways to run a command: in this process, or in one of its own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.commands import run_command
 from tests.patients import ATTRIBUTES
 
 from discreet.api.demonstrate import make_patients
@@ -34,6 +35,16 @@ def hospital(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
+    def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return run_command(tmp_path, *arguments)
+
+    return call
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Run:
+    """Run a command in a process of its own, as a user does."""
+
     def call(*arguments: str | Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "discreet", *map(str, arguments)]
         return subprocess.run(

@@ -21,8 +21,8 @@ from discreet.releases.manifest import sha256_of
 SECRET = re.compile(r"Patient \d|hepatitis|depression|gastritis")
 
 
-def test_publish_writes_the_release_and_nothing_else(hospital, run):
-    done = run("publish", "job.yaml", "--seed", "1", *ACCEPTING)
+def test_publish_writes_the_release_and_nothing_else(hospital, process):
+    done = process("publish", "job.yaml", "--seed", "1", *ACCEPTING)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in (hospital / "release").iterdir()) == [
         "manifest.json", "records.csv", "report.html",
@@ -67,9 +67,9 @@ def test_json_is_one_object_with_the_manifest(hospital, run):
     assert data["tables"]["records"]["file"] == "records.parquet"
 
 
-def test_same_seed_same_release(hospital, run):
-    run("publish", "job.yaml", "--seed", "3", "--output", "first", *ACCEPTING)
-    run("publish", "job.yaml", "--seed", "3", "--output", "second", *ACCEPTING)
+def test_same_seed_same_release(hospital, process):
+    process("publish", "job.yaml", "--seed", "3", "--output", "first", *ACCEPTING)
+    process("publish", "job.yaml", "--seed", "3", "--output", "second", *ACCEPTING)
     first = (hospital / "first" / "records.csv").read_bytes()
     assert first == (hospital / "second" / "records.csv").read_bytes()
 
@@ -244,9 +244,9 @@ def test_schema_of_the_manifest_describes_what_a_release_says(hospital, run):
             jsonschema.validate(manifest | damage, schema)
 
 
-def test_demo_tells_the_whole_journey_twice(tmp_path, run):
+def test_demo_tells_the_whole_journey_twice(tmp_path, process):
     for _ in range(2):
-        done = run("demo")
+        done = process("demo")
         assert done.returncode == 0, done.stderr
     shares = [int(n.replace(",", "")) for n in re.findall(r"([\d,]+) of 3,000 people", done.stdout)]
     unique, certain = shares[:2]
@@ -259,14 +259,14 @@ def test_demo_tells_the_whole_journey_twice(tmp_path, run):
     assert (tmp_path / "discreet-demo" / "release" / "report.html").exists()
 
 
-def test_usage_errors_are_exit_2_without_traceback(hospital, run):
+def test_usage_errors_are_exit_2_without_traceback(hospital, process):
     for arguments in (
         ["publish"],
         ["publish", "absent.yaml", *ACCEPTING],
         ["audit", "absent"],
         ["nonsense"],
     ):
-        done = run(*arguments)
+        done = process(*arguments)
         assert done.returncode == 2, arguments
         assert done.stderr
         assert "Traceback" not in done.stderr

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.commands import run_command
 from tests.saving import UNATTACKED
 
 import discreet as dc
@@ -42,8 +42,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "discreet", "hierarchy", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    return run_command(folder, "hierarchy", *words)
 
 
 def test_levels_and_counts(folder: Path) -> None:

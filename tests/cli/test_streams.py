@@ -67,18 +67,18 @@ def test_a_full_disk_behind_stdout(hospital):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_a_pipe_that_no_program_writes_to(hospital, run):
+def test_a_pipe_that_no_program_writes_to(hospital, process):
     os.mkfifo(hospital / "pipe")
-    done = run("publish", "pipe", *ACCEPTING, timeout=60)
+    done = process("publish", "pipe", *ACCEPTING, timeout=60)
     assert done.returncode == 2
     assert done.stderr == "Error: Job file pipe: is a pipe or a device. Save it to a file first.\n"
     job = (hospital / "job.yaml").read_text()
     (hospital / "other.yaml").write_text(job.replace("{mask: right}", "pipe"))
-    done = run("publish", "other.yaml", *ACCEPTING, timeout=60)
+    done = process("publish", "other.yaml", *ACCEPTING, timeout=60)
     assert done.returncode == 2
     assert "pipe" in done.stderr
     assert "defect" not in done.stderr
-    done = run("attack", "release", "--original", "job.yaml", "--knowledge", "pipe", timeout=60)
+    done = process("attack", "release", "--original", "job.yaml", "--knowledge", "pipe", timeout=60)
     assert done.returncode == 2
     assert "pipe" in done.stderr
 
@@ -95,20 +95,20 @@ def test_the_engine_spark_without_pyspark(hospital):
     )
 
 
-def test_debug_keeps_the_exit_status(hospital, run):
-    done = run("publish", "nowhere.yaml", "--debug", *ACCEPTING)
+def test_debug_keeps_the_exit_status(hospital, process):
+    done = process("publish", "nowhere.yaml", "--debug", *ACCEPTING)
     assert done.returncode == 2
     assert "Traceback" in done.stderr
     assert done.stderr.endswith("Error: Job file nowhere.yaml: No such file or directory. "
                                 "Check the path.\n")  # fmt: skip
 
 
-def test_no_method_that_fits_the_input_is_no_broken_guarantee(hospital, run):
-    done = run("compare", "job.yaml", "--methods", "anatomy")
+def test_no_method_that_fits_the_input_is_no_broken_guarantee(hospital, process):
+    done = process("compare", "job.yaml", "--methods", "anatomy")
     assert done.returncode == 2  # anatomy publishes one sensitive column, the job has three
     text = (hospital / "job.yaml").read_text().replace("k: 5", "k: 5000")
     (hospital / "job.yaml").write_text(text)
-    assert run("compare", "job.yaml", "--methods", "mondrian").returncode == 1
+    assert process("compare", "job.yaml", "--methods", "mondrian").returncode == 1
 
 
 def test_lines_tell_of_compiling_from_one_second_on(capsys):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from tests.conformance.samples import quasi_sensitive
 
 import discreet as dc
 from discreet.attacks.registry import ATTACKS
 from discreet.testing import check_attack
-from discreet.testing.sample_tables import quasi_sensitive, sample_job, sample_table
+from discreet.testing.sample_tables import sample_job, sample_table
 
 # Attacks that only releases by other methods allow, or that need to be told something.
 GIVEN: dict[str, dict[str, object]] = {

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from experiments.rivals import Gal, LiYe, Mmdcf
+from tests.conformance.samples import quasi_sensitive
 
 import discreet as dc
 from discreet.methods.base import CellColumn, Generalized
@@ -16,7 +17,7 @@ from discreet.methods.shared.grouped_rows import with_cells
 from discreet.releases.kinds.generalized import GeneralizedKind
 from discreet.releases.registry import KINDS
 from discreet.testing import check_kind, check_method
-from discreet.testing.sample_tables import ATTRIBUTES, quasi_sensitive, sample_table
+from discreet.testing.sample_tables import ATTRIBUTES, sample_table
 
 ONE = {name: entry for name, entry in ATTRIBUTES.items() if name != "salary"}
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import pickle
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.commands import run_command
 
 import discreet as dc
 
@@ -42,11 +41,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "discreet", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-
-
 def record_of(folder: Path, name: str = "release") -> dict:
     return json.loads((folder / f"{name}.private.json").read_text())
 
@@ -56,7 +50,7 @@ def risky(folder: Path) -> dc.Release:
 
 
 def test_nothing_appears_but_the_private_report(folder: Path) -> None:
-    ended = run(folder, "publish", "risky.yaml")
+    ended = run_command(folder, "publish", "risky.yaml")
     assert ended.returncode == 1
     lines = ended.stdout.splitlines()
     assert lines[0] == "Verdict about risk: DO NOT PUBLISH."
@@ -74,7 +68,7 @@ def test_nothing_appears_but_the_private_report(folder: Path) -> None:
 
 
 def test_the_error_is_one_json_object(folder: Path) -> None:
-    ended = run(folder, "publish", "risky.yaml", "--json")
+    ended = run_command(folder, "publish", "risky.yaml", "--json")
     said = json.loads(ended.stdout)
     assert ended.returncode == said["exit_status"] == 1
     assert said["risk"]["verdict"] == "Do not publish" and said["risk"]["reasons"]
@@ -83,7 +77,7 @@ def test_the_error_is_one_json_object(folder: Path) -> None:
 
 
 def test_a_reason_publishes_and_is_recorded(folder: Path) -> None:
-    ended = run(folder, "publish", "risky.yaml", "--accept-risk", f"  {REASON}\n")
+    ended = run_command(folder, "publish", "risky.yaml", "--accept-risk", f"  {REASON}\n")
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith("Verdict about risk: DO NOT PUBLISH.")
     assert f"The risk was accepted: {REASON}" in ended.stdout
@@ -107,7 +101,7 @@ def test_a_reason_says_something(folder: Path, reason: str) -> None:
 
 
 def test_an_empty_reason_is_refused_before_the_job_runs(folder: Path) -> None:
-    ended = run(folder, "publish", "risky.yaml", "--accept-risk", "")
+    ended = run_command(folder, "publish", "risky.yaml", "--accept-risk", "")
     assert ended.returncode == 2 and "needs a reason in words" in ended.stderr
 
 
@@ -141,7 +135,7 @@ def test_without_attackers_a_release_is_at_most_one_to_look_at(folder: Path) -> 
 
 
 def test_without_a_report_the_verdict_still_decides(folder: Path) -> None:
-    ended = run(folder, "publish", "risky.yaml", "--no-report")
+    ended = run_command(folder, "publish", "risky.yaml", "--no-report")
     assert ended.returncode == 1 and not (folder / "release").exists()
     assert record_of(folder)["verdict"]["verdict"] == "Do not publish"
     assert not (folder / "release.private.html").exists()
@@ -169,13 +163,13 @@ def test_a_ledger_records_a_reason_and_never_a_refused_release(folder: Path) -> 
         pass
     job = "ledger: {path: people.ledger}\n" + RISKY
     (folder / "series.yaml").write_text(job)
-    assert run(folder, "publish", "series.yaml").returncode == 1
-    assert "no release yet" in run(folder, "ledger", "list", "people.ledger").stdout
-    assert run(folder, "publish", "series.yaml", "--accept-risk", REASON).returncode == 0
-    listed = run(folder, "ledger", "list", "people.ledger")
+    assert run_command(folder, "publish", "series.yaml").returncode == 1
+    assert "no release yet" in run_command(folder, "ledger", "list", "people.ledger").stdout
+    assert run_command(folder, "publish", "series.yaml", "--accept-risk", REASON).returncode == 0
+    listed = run_command(folder, "ledger", "list", "people.ledger")
     assert f"Risk accepted: {REASON}" in listed.stdout
-    assert run(folder, "ledger", "verify", "people.ledger").returncode == 0
-    as_data = json.loads(run(folder, "ledger", "list", "people.ledger", "--json").stdout)
+    assert run_command(folder, "ledger", "verify", "people.ledger").returncode == 0
+    as_data = json.loads(run_command(folder, "ledger", "list", "people.ledger", "--json").stdout)
     assert as_data["releases"][0]["parameters"]["accepted_risk"] == REASON
 
 
@@ -185,9 +179,9 @@ def test_a_recorded_release_is_not_replaced_by_a_job_without_its_ledger(folder: 
     (folder / "series.yaml").write_text("ledger: {path: people.ledger}\n" + SAFE)
     dc.publish(None, folder / "series.yaml").save(folder / "release", attack=None)
     (folder / "release.private.json").unlink()
-    ended = run(folder, "publish", "safe.yaml", "--force", "--no-attack")
+    ended = run_command(folder, "publish", "safe.yaml", "--force", "--no-attack")
     assert ended.returncode == 2 and "a ledger records this release" in ended.stderr
-    assert run(folder, "ledger", "verify", "people.ledger").returncode == 0
+    assert run_command(folder, "ledger", "verify", "people.ledger").returncode == 0
 
 
 def test_no_table_appears_in_a_database(folder: Path) -> None:
@@ -205,10 +199,10 @@ def test_new_rows_are_applied_only_with_a_reason(folder: Path) -> None:
     more = PEOPLE.with_columns(pl.col("id").str.replace("p", "q"))
     more.write_csv(folder / "more.csv")
     command = ["apply", "release", "more.csv", "--original", "risky.yaml", "-o", "second"]
-    ended = run(folder, *command)
+    ended = run_command(folder, *command)
     assert ended.returncode == 1, ended.stderr
     assert ended.stdout.startswith("Verdict about risk: DO NOT PUBLISH.")
     assert not (folder / "second").exists() and (folder / "second.private.html").exists()
-    ended = run(folder, *command, "--accept-risk", REASON)
+    ended = run_command(folder, *command, "--accept-risk", REASON)
     assert ended.returncode == 0, ended.stderr
     assert record_of(folder, "second")["accepted_risk"] == REASON

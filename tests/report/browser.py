@@ -55,6 +55,16 @@ class Opened:
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
+    def resize(self, width: int) -> None:
+        """Give the window another width: the page is laid out anew, and not loaded again."""
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.browser.call("Emulation.setDeviceMetricsOverride", size, self.session)
+
+    def print_layout(self, width: int = 680) -> None:
+        """Lay the page out for paper; 680 pixels are those of A4 without its margins."""
+        self.resize(width)
+        self.browser.call("Emulation.setEmulatedMedia", {"media": "print"}, self.session)
+
     def figures(self) -> dict[str, str]:
         """The headline figures that the page states, by their keys."""
         return dict(
@@ -95,15 +105,14 @@ class Browser:
         self._pages[opened.session] = opened
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable", {}, opened.session)
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        self.call("Emulation.setDeviceMetricsOverride", size, opened.session)
+        opened.resize(width)
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", {"features": scheme}, opened.session)
         self.call("Page.navigate", {"url": page.resolve().as_uri()}, opened.session)
-        for _ in range(300):
+        for _ in range(1500):
             if opened.evaluate("location.protocol + document.readyState") == "file:complete":
                 return opened
-            time.sleep(0.1)
+            time.sleep(0.02)
         raise TimeoutError(f"{page} did not load.")
 
     def call(self, method: str, options: dict[str, Any], session: str | None = None) -> Any:

@@ -276,13 +276,13 @@ def test_the_command_writes_beside_the_release_and_prints_json(packs, tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_pack_fits_its_window_and_prints_whole(browser, packs, tmp_path, kind, name):
     path = packs[kind].private[name].save(tmp_path / "pack.html")
+    page = browser.open(path)
     for width in (360, 1000, 1600):
-        page = browser.open(path, width=width)
-        assert page.errors == []
-        assert page.requests == [path.resolve().as_uri()]
+        page.resize(width)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page = browser.open(path, width=680)  # A4 without its margins
-    browser.call("Emulation.setEmulatedMedia", {"media": "print"}, page.session)
+    assert page.errors == []
+    assert page.requests == [path.resolve().as_uri()]
+    page.print_layout()
     assert page.evaluate(CUT_OFF) == 0
     printed = browser.call("Page.printToPDF", {"preferCSSPageSize": True}, page.session)
     pdf = base64.b64decode(printed["data"])

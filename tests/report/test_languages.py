@@ -177,10 +177,10 @@ def test_long_words_fit_the_window_and_the_paper(browser, releases, tmp_path, na
     for kind, written in pages_of(*releases[name], language):
         path = tmp_path / f"{kind}.html"
         path.write_text(written, encoding="utf-8")
+        page = browser.open(path)
         for width in (360, 1000, 1600):
-            page = browser.open(path, width=width)
-            assert page.errors == []
+            page.resize(width)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, (kind, width)
-        page = browser.open(path, width=680)
-        browser.call("Emulation.setEmulatedMedia", {"media": "print"}, page.session)
+        assert page.errors == []
+        page.print_layout()
         assert page.evaluate(CUT_OFF) == 0, kind

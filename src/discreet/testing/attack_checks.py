@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +17,7 @@ from discreet.api.publish import publish
 from discreet.attacks.base import Attack, Finding
 from discreet.attacks.run import AttackReport
 from discreet.job.model import Job
+from discreet.pipeline.release import Release
 from discreet.testing.sample_tables import check_named, expect, sample_job, sample_table
 
 TOLERANCE = 1e-9
@@ -43,11 +45,10 @@ def check_attack(
     check_named(attack)
     expect(attack.knowledge, f"{attack.name} does not state the attacker's knowledge.")
     cases = [
-        (sample_table(seed), sample_job(*RELEASES[name])) for seed, name in enumerate(RELEASES)
+        *_sample_releases(),
+        *((frame, publish(frame, job, seed=1)) for frame, job in releases),
     ]
-    findings = [
-        _check_on_release(attack, frame, job, seconds) for frame, job in [*cases, *releases]
-    ]
+    findings = [_check_on_release(attack, frame, release, seconds) for frame, release in cases]
     expect(any(findings), f"{attack.name} finds nothing on any release; give one by `releases`.")
     for finding in findings[0]:  # every cell is published
         expect(
@@ -57,10 +58,19 @@ def check_attack(
         )
 
 
+@cache
+def _sample_releases() -> tuple[tuple[pl.DataFrame, Release], ...]:
+    """Small releases of every kind, each with its table; the same for all attacks."""
+    frames = map(sample_table, range(len(RELEASES)))
+    return tuple(
+        (frame, publish(frame, sample_job(*written), seed=1))
+        for frame, written in zip(frames, RELEASES.values(), strict=True)
+    )
+
+
 def _check_on_release(
-    attack: Attack, frame: pl.DataFrame, job: Job, seconds: float
+    attack: Attack, frame: pl.DataFrame, release: Release, seconds: float
 ) -> tuple[Finding, ...]:
-    release = publish(frame, job, seed=1)
     with TemporaryDirectory() as name:
         population = Path(name) / "population.csv"
         frame.write_csv(population)

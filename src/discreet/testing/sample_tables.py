@@ -44,15 +44,6 @@ def sample_table(seed: int, rows: int = 24) -> pl.DataFrame:
     )
 
 
-def quasi_sensitive(folder: Path) -> dict[str, Mapping[str, Any]]:
-    """The attributes where a diagnosis is quasi-sensitive; its knowledge table is in a folder."""
-    path = folder / "knowledge.csv"
-    path.write_text("label,term\nflu,asthma\nflu,cold\nill,flu\nill,gout\nill,cold\n")
-    knowledge = {"path": str(path), "label": "label", "term": "term"}
-    entry = {"role": "quasi-sensitive", "multi_valued": " ", "knowledge": knowledge}
-    return {**ATTRIBUTES, "diagnosis": entry}
-
-
 def sample_job(
     method: Method | str | Mapping[str, Any],
     requirements: Sequence[Requirement | Mapping[str, Any]],

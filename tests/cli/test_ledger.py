@@ -12,10 +12,8 @@ import signal
 from subprocess import CompletedProcess
 
 import pytest
+from tests.commands import invoke
 from tests.saving import ACCEPTING
-from typer.testing import CliRunner
-
-from discreet.cli.app import app
 
 JOB = """\
 source: {path: TABLE}
@@ -37,7 +35,7 @@ def run(tmp_path, monkeypatch):
     before = signal.getsignal(signal.SIGTERM)
 
     def call(*arguments: str) -> CompletedProcess[str]:
-        done = CliRunner().invoke(app, list(arguments))
+        done = invoke(*arguments)
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         return CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)

@@ -7,10 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.saving import ACCEPTING
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
 from discreet.io.spreadsheets import write_workbook
 
 TYPED = """\
@@ -60,7 +58,7 @@ def run(tmp_path, monkeypatch):
     Path("job.yaml").write_text(JOB.format(path="people.csv"))
 
     def invoke(*arguments: str) -> tuple[int, str]:
-        done = CliRunner().invoke(app, list(arguments))
+        done = invoke(*arguments)
         return done.exit_code, done.stdout + done.stderr
 
     return invoke

@@ -9,18 +9,17 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from tests.commands import invoke
 from tests.saving import UNATTACKED
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
 from discreet.ledger.ledger import Ledger
 
 TRIALS = 45
 
 
 def run(*arguments: str) -> tuple[int, str]:
-    done = CliRunner().invoke(app, list(arguments))
+    done = invoke(*arguments)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done.exit_code, done.stdout + done.stderr
 

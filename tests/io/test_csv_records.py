@@ -133,7 +133,7 @@ def test_a_stray_quote_does_not_gather_the_rest_of_the_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(file_pieces, "BLOCK_BYTES", 100)
-    monkeypatch.setattr(layout, "HEADER_BYTES", 100)
+    monkeypatch.setattr(layout, "READ_AT_ONCE", 100)
     data = b'5" pipe,b\n' + b"a,b\n" * 10_000
     parts = list(cut_file(io.BytesIO(data), Layout(("x", "y"), b",", b'"'), b"", 2))
     assert max(len(part.data) for part in parts) < 300

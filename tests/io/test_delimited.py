@@ -138,7 +138,7 @@ def test_blocks_do_not_show(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     data = "a,b,c\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows)
     whole = read(path, data)
     monkeypatch.setattr(file_pieces, "BLOCK_BYTES", 1000)
-    monkeypatch.setattr(layout, "HEADER_BYTES", 1000)
+    monkeypatch.setattr(layout, "READ_AT_ONCE", 1000)
     pieces = read(path, data)
     assert cells(whole, "b") == [b.strip('"') for _, b, _ in rows]
     for name in "abc":

@@ -17,11 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from tests import naive
+from tests.commands import invoke
 from tests.saving import UNATTACKED
-from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.cli.app import app
 from discreet.io.atomic import hash_of_folder
 from discreet.releases.manifest import sha256_of
 from discreet.releases.worlds import sensitive_sets
@@ -187,7 +186,7 @@ def test_a_parquet_file_too_large_to_compare_is_remarked_upon(copied, monkeypatc
     found = dc.audit(folder)
     assert found.ok
     assert "its bytes were not compared" in found.remarks[0]
-    output = CliRunner().invoke(app, ["audit", str(folder)]).output
+    output = invoke("audit", str(folder)).output
     assert "every guarantee holds; 1 check could not be made" in " ".join(output.split())
 
 
@@ -253,7 +252,7 @@ def test_any_file_that_is_not_of_the_release_is_a_problem(copied, tmp_path, name
     else:
         (folder / name).mkdir()
     assert f"'{name}' is in the folder and not in the manifest" in problems(folder)
-    result = CliRunner().invoke(app, ["audit", str(folder)])
+    result = invoke("audit", str(folder))
     assert result.exit_code == 1
     assert "every guarantee holds" not in result.output
 
@@ -279,7 +278,7 @@ def test_a_text_is_no_signature(copied, content):
     folder = copied("generalized-csv")
     (folder / "manifest.sig").write_bytes(content)
     assert "'manifest.sig' is not a signature" in problems(folder)
-    assert CliRunner().invoke(app, ["audit", str(folder)]).exit_code == 1
+    assert invoke("audit", str(folder)).exit_code == 1
 
 
 def rewrite(folder: Path, table: str, change) -> None:

@@ -25,7 +25,7 @@ from discreet.errors import InputError
 from discreet.extras import require_extra
 from discreet.io.column_dictionary import sort_dictionary
 from discreet.io.csv.file_pieces import cut_file
-from discreet.io.csv.layout import Layout
+from discreet.io.csv.layout import READ_AT_ONCE, Layout
 from discreet.io.csv.numbered_cells import NumberedCells, PieceReader
 from discreet.io.databases import (
     ROWS_AT_ONCE,
@@ -87,7 +87,6 @@ def _without_end(query: str) -> str:
     return query[:end]
 
 
-RECEIVED_AT_ONCE = 1 << 20  # bytes, from PostgreSQL
 Typed = Callable[[pl.Series], pl.Series]  # distinct texts as values of their column's type
 
 INTEGERS, FLOATS = (20, 21, 23), (700, 701)  # types of PostgreSQL by their numbers
@@ -149,7 +148,7 @@ class DatabaseTable:
         connection = self.database.connection
         connection.execute("SET LOCAL datestyle = 'ISO'")
         connection.execute("SET LOCAL client_encoding = 'UTF8'")
-        stream = cast(IO[bytes], io.BufferedReader(_Copied(connection, command), 1 << 20))
+        stream = cast(IO[bytes], io.BufferedReader(_Copied(connection, command), READ_AT_ONCE))
         reader = PieceReader(cells)
         for piece in cut_file(stream, layout, b"", 1):
             rows += reader.add(piece, self.place)
@@ -225,7 +224,7 @@ class _Copied(io.RawIOBase):
     def _receive(self) -> bytearray:
         """Return the rows of many messages; nothing at the end."""
         rows = bytearray()
-        while len(rows) < RECEIVED_AT_ONCE:
+        while len(rows) < READ_AT_ONCE:
             size, row = self._pgconn.get_copy_data(1)
             if size > 0:
                 rows += row  # at once: to keep a million small objects costs more than to copy them

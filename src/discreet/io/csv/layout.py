@@ -32,7 +32,7 @@ BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-TRANSCODED_AT_ONCE = 1 << 20
+READ_AT_ONCE = 1 << 20  # bytes; also the longest header
 PACKED_AT_ONCE = 1 << 16  # little, for it may unpack to much
 
 
@@ -60,7 +60,7 @@ def _unzipped(file: Any, source: Source) -> io.BufferedReader:
     if start != ZSTD and start[:2] != GZIP:
         return cast(io.BufferedReader, file)
     packed = _Unpacked(file) if start == ZSTD else gzip.GzipFile(fileobj=file)
-    return io.BufferedReader(Unpacking(packed, source.path), 1 << 20)
+    return io.BufferedReader(Unpacking(packed, source.path), READ_AT_ONCE)
 
 
 class _Unpacked(io.RawIOBase):
@@ -108,7 +108,7 @@ def wrong_encoding(source: Source) -> InputError:
     line, offset = 1, 0
     with open_regular(source.path) as file:
         stream = _unzipped(file, source)
-        while raw := stream.read(TRANSCODED_AT_ONCE):
+        while raw := stream.read(READ_AT_ONCE):
             try:
                 line += decoder.decode(raw).count("\n")
             except UnicodeDecodeError as error:
@@ -163,7 +163,7 @@ class _Transcoder(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
-            raw = self._stream.read(TRANSCODED_AT_ONCE)
+            raw = self._stream.read(READ_AT_ONCE)
             self._ready = self._decode(raw).encode()
             if not raw:
                 break
@@ -182,7 +182,6 @@ class _Transcoder(io.RawIOBase):
         return text
 
 
-HEADER_BYTES = 1 << 20  # the longest header
 SAMPLE_BYTES = 1 << 16
 SAMPLE_RECORDS = 20
 DELIMITERS = (",", ";", "\t", "|")
@@ -310,7 +309,7 @@ def _pattern(text: str) -> str:
 def open_layout(file: IO[bytes], source: Source) -> tuple[Layout, bytes, int]:
     """Return the layout of the header, the bytes read beyond it, and its number of lines."""
     # A sample of whole lines shows the delimiter and the header.
-    ahead = file.read(HEADER_BYTES)
+    ahead = file.read(READ_AT_ONCE)
     if not ahead.strip():
         raise InputError(f"{source.path}: the file is empty. Expected a header and rows.")
     end = len(ahead)

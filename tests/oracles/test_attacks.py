@@ -136,7 +136,6 @@ def test_the_groups_that_people_fit_are_those_whose_cells_all_cover_them(data):
             (covering_classes, "KINDS_AT_ONCE", 2),
             (covering_classes, "GROUPS_AT_ONCE", 2),
             (covering_classes, "PART_COST", 0),
-            (covering_classes, "FEW_VALUES", 0),
         )
     ]
     with ExitStack() as stack:

@@ -42,7 +42,7 @@ from discreet.regular_files import open_regular, path_of
 from discreet.releases.audit.audit import audit_folder, read_tables
 from discreet.releases.manifest import Manifest
 from discreet.table.bitmaps import sets_of
-from discreet.table.coded_table import CodedTable, Column
+from discreet.table.coded_table import CodedTable, Column, Tables
 from discreet.table.published import PublishedColumn
 from discreet.table.roles import ColumnSpec, Role, ValueType
 
@@ -118,7 +118,7 @@ def audited_table(folder: Path, table: str | None) -> tuple[str, CodedTable]:
     return name, tables[name]
 
 
-def audited_tables(folder: Path) -> Mapping[str, CodedTable]:
+def audited_tables(folder: Path) -> Tables:
     """Return the tables of a release that passes its audit; raise if it does not."""
     manifest = Manifest.load(folder)
     if not audit_folder(folder).ok:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.methods.base import Task
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
-from discreet.table.coded_table import CodedTable
+from discreet.table.coded_table import SourceRows, Tables
 from discreet.utility.figures import ImpliedReading, Measures, ProjectedMeasures
 
 if TYPE_CHECKING:
@@ -23,10 +19,7 @@ Utility = Measures | ProjectedMeasures
 
 
 def read_utility(
-    tables: Mapping[str, CodedTable],
-    task: Task,
-    manifest: Manifest,
-    source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+    tables: Tables, task: Task, manifest: Manifest, source_rows: SourceRows | None = None
 ) -> ImpliedReading[Measures] | ImpliedReading[ProjectedMeasures]:
     """A release of any kind as measures read it, beside the original.
 
@@ -39,10 +32,7 @@ def read_utility(
 
 
 def _population_risk(
-    tables: Mapping[str, CodedTable],
-    task: Task,
-    manifest: Manifest,
-    source_rows: Mapping[str, NDArray[np.int32]],
+    tables: Tables, task: Task, manifest: Manifest, source_rows: SourceRows
 ) -> PopulationFigures | None:
     """The risk that published rows are linked to a population; of one row a person alone."""
     if not kind_of(manifest.kind).has_records or manifest.keeps_rows:
@@ -67,14 +57,14 @@ def _population_risk(
 
 
 def measure_release(
-    tables: Mapping[str, CodedTable],
+    tables: Tables,
     task: Task,
     manifest: Manifest,
     *,
     queries: int = 0,
     seed: int = 0,
     divergence: bool = True,
-    source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+    source_rows: SourceRows | None = None,
 ) -> Utility:
     """Measure a release of any kind against the original; no queries where none are asked for."""
     workload = None

@@ -45,7 +45,7 @@ from discreet.releases.registry import kind_of
 from discreet.statements import Statement
 from discreet.table.budgets import SAMPLE
 from discreet.table.classes import Classes, classes_of, group_codes, group_lists
-from discreet.table.coded_table import CodedTable, Column
+from discreet.table.coded_table import CodedTable, Column, Tables
 from discreet.table.kernels.lists import starts_of
 from discreet.table.published import GROUP, PERSON
 from discreet.table.roles import Unit
@@ -104,7 +104,7 @@ def _summed(first: Mapping[Key, int], second: Mapping[Key, int]) -> dict[Key, in
 
 
 def singling_out(
-    tables: Mapping[str, CodedTable],
+    tables: Tables,
     manifest: Manifest,
     persons: Mapping[str, Ints] | None = None,  # by table: the person of each row
 ) -> SinglingOut:
@@ -360,9 +360,7 @@ def summarize(
     )
 
 
-def misstated_singling_out(
-    tables: Mapping[str, CodedTable], manifest: Manifest, found: SinglingOut
-) -> list[str]:
+def misstated_singling_out(tables: Tables, manifest: Manifest, found: SinglingOut) -> list[str]:
     """Return where a manifest differs from its files.
 
     Where pairs were estimated, the named pair is counted again, and both intervals must overlap: a

@@ -228,6 +228,10 @@ class CodedTable(Derives):
         return replace(self, columns=columns, rows=count, weights=weights)
 
 
+Tables = Mapping[str, CodedTable]  # of a release, by name
+SourceRows = Mapping[str, Codes]  # by table: the original's row behind each published row
+
+
 def count_codes(codes: AnyInts, size: int) -> Ints:
     """Count how often each code below a size occurs.
 

@@ -6,7 +6,7 @@ guarantee than the one that was asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from discreet.releases.manifest import Manifest, PersonEntry, Promise, RareEntry
 from discreet.requirements.base import Requirement
 from discreet.requirements.judge import shown_parameters
 from discreet.table.code_maps import code_of_text
-from discreet.table.coded_table import CodedTable, Column
+from discreet.table.coded_table import CodedTable, Column, Tables
 from discreet.table.persons import Scope
 from discreet.table.roles import Role, Unit
 
@@ -56,7 +56,7 @@ def unlike_method(manifest: Manifest, task: Task, method: Method) -> list[str]:
     return problems
 
 
-def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: Task) -> list[str]:
+def unlike_original(tables: Tables, manifest: Manifest, task: Task) -> list[str]:
     """Return where the manifest's columns and guarantees differ from the original's job."""
     published = {
         name: role
@@ -115,7 +115,7 @@ def _other_rare_values(manifest: Manifest, task: Task) -> list[str]:
 
 
 def unfounded_promises(
-    derived: Sequence[Promise], tables: Mapping[str, CodedTable], task: Task, method: Method
+    derived: Sequence[Promise], tables: Tables, task: Task, method: Method
 ) -> list[str]:
     """Return guarantees that no file proves, and that neither the job nor its method gives.
 
@@ -130,15 +130,13 @@ def unfounded_promises(
     ]
 
 
-def _asked(tables: Mapping[str, CodedTable], task: Task) -> list[Requirement]:
+def _asked(tables: Tables, task: Task) -> list[Requirement]:
     """Return the requirements of a job, with the published values that they name."""
     values = {c.name: set(c.text.to_list()) for table in tables.values() for c in table.sensitive}
     return [requirement.naming(values) for requirement in task.requirements]
 
 
-def _other_distances(
-    tables: Mapping[str, CodedTable], manifest: Manifest, task: Task
-) -> Iterator[str]:
+def _other_distances(tables: Tables, manifest: Manifest, task: Task) -> Iterator[str]:
     """Yield a problem for each sensitive attribute whose type or distance is not the job's."""
     for table in tables.values():
         for column in table.sensitive:
@@ -171,9 +169,7 @@ def _other_tree(column: Column, manifest: Manifest, task: Task) -> bool:
     return any(row not in known for row in entry.hierarchy)
 
 
-def with_typed_values(
-    tables: Mapping[str, CodedTable], task: Task
-) -> tuple[dict[str, CodedTable], Task]:
+def with_typed_values(tables: Tables, task: Task) -> tuple[dict[str, CodedTable], Task]:
     """Return release and original with numbers compared by value where a file holds no spellings.
 
     An insensitive column keeps the spellings of the source in a CSV file, and is compared letter by

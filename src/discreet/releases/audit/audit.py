@@ -14,9 +14,6 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from discreet.errors import AuditError
 from discreet.io.signatures import SIGNATURE, is_signed
 from discreet.io.source import Tell, ignore_progress
@@ -66,7 +63,7 @@ from discreet.requirements.base import TOLERANCE
 from discreet.requirements.judge import person_basis
 from discreet.result import Result
 from discreet.statements import Statement
-from discreet.table.coded_table import CodedTable
+from discreet.table.coded_table import CodedTable, SourceRows, Tables
 from discreet.table.interrupts import interruptible
 from discreet.table.persons import PersonBasis
 from discreet.table.roles import ColumnSpec, Distance, Role, Unit, ValueType
@@ -146,7 +143,7 @@ def audit_folder(
     knowledge: Mapping[str, Knowledge] | None = None,
     trust: str | Path | None = None,
     method: Method | None = None,
-    source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+    source_rows: SourceRows | None = None,
 ) -> Audit:
     """Audit a release folder; guarantees about linked labels need the knowledge or the original.
 
@@ -211,10 +208,10 @@ def audit_folder(
 
 
 def audit_tables(
-    tables: Mapping[str, CodedTable],
+    tables: Tables,
     manifest: Manifest,
     original: Task | None = None,
-    source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+    source_rows: SourceRows | None = None,
     knowledge: Mapping[str, Knowledge] | None = None,
     *,
     compared: bool = True,
@@ -281,7 +278,7 @@ def _stated_alone(manifest: Manifest) -> list[str]:
 def _on_persons(
     promise: Promise,
     persons: Mapping[str, TablePersons] | None,
-    tables: Mapping[str, CodedTable],
+    tables: Tables,
     manifest: Manifest,
     original: Task | None,
     knowledge: Mapping[str, Knowledge],
@@ -303,10 +300,7 @@ def _on_persons(
 
 
 def _changes(
-    tables: Mapping[str, CodedTable],
-    manifest: Manifest,
-    original: Task,
-    source_rows: Mapping[str, NDArray[np.int32]] | None,
+    tables: Tables, manifest: Manifest, original: Task, source_rows: SourceRows | None
 ) -> tuple[list[str], list[str]]:
     """Return losses and inventions against the original and tables in its order, and remarks."""
     unlike = unlike_original(tables, manifest, original)
@@ -349,7 +343,7 @@ def _spec(manifest: Manifest, column: str, role: Role) -> ColumnSpec:
     return ColumnSpec(role, attribute.type, attribute.distance, attribute.multi_valued)
 
 
-def miscounted(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+def miscounted(tables: Tables, manifest: Manifest) -> list[str]:
     """Tables whose number of rows is not that of the manifest."""
     return [
         f"the manifest says {entry.rows} rows of '{name}'; it has {tables[name].rows}"

@@ -40,7 +40,7 @@ from discreet.releases.registry import kind_of
 from discreet.requirements.base import TOLERANCE
 from discreet.requirements.closeness import TCloseness
 from discreet.requirements.judge import covered
-from discreet.table.coded_table import CodedTable
+from discreet.table.coded_table import Tables
 from discreet.table.counts import ValueCounts
 from discreet.table.published import COUNT
 from discreet.table.roles import Role
@@ -49,9 +49,7 @@ from discreet.typing import Bools
 PROTECTED = (Role.SENSITIVE, Role.QUASI_SENSITIVE)
 
 
-def tally(
-    tables: Mapping[str, CodedTable], manifest: Manifest, kind: Kind, views: Sequence[View]
-) -> ReleaseTally:
+def tally(tables: Tables, manifest: Manifest, kind: Kind, views: Sequence[View]) -> ReleaseTally:
     """Return the counts that the figures of a manifest are derived from."""
     sizes = class_sizes(kind, tables)
     # Cells that are masked are no values.
@@ -88,7 +86,7 @@ def tally(
     )
 
 
-def _rare_cells(tables: Mapping[str, CodedTable], manifest: Manifest) -> dict[str, dict[str, int]]:
+def _rare_cells(tables: Tables, manifest: Manifest) -> dict[str, dict[str, int]]:
     """Count the cells that stand for rare values, by attribute and cell."""
     counts: dict[str, dict[str, int]] = {}
     if manifest.rare is None:

@@ -9,7 +9,7 @@ name, hash, header and size are known to be those of the manifest.
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from discreet.io.writing import (
     parquet_rows,
 )
 from discreet.releases.manifest import FILE_NAME, Manifest, TableEntry, sha256_of
-from discreet.table.coded_table import CodedTable
+from discreet.table.coded_table import Tables
 
 REPORT = "report.html"
 
@@ -70,7 +70,7 @@ def file_problems(folder: Path, manifest: Manifest) -> list[str]:
 
 
 def form_problems_of_files(
-    folder: Path, manifest: Manifest, tables: Mapping[str, CodedTable], *, signed: bool
+    folder: Path, manifest: Manifest, tables: Tables, *, signed: bool
 ) -> tuple[list[str], list[str]]:
     """Return files that are not in canonical form, and files for which that is unknown.
 

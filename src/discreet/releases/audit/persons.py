@@ -47,7 +47,7 @@ from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.requirements.judge import full_check, person_basis
 from discreet.statements import Statement
 from discreet.table.classes import Classes
-from discreet.table.coded_table import CodedTable, Column
+from discreet.table.coded_table import CodedTable, Column, SourceRows, Tables
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, count_classes
 from discreet.table.persons import WEIGHT, PersonBasis, Persons, Scope
 from discreet.table.published import GROUP, PERSON
@@ -100,9 +100,6 @@ class TablePersons:
     domains: Domains
 
 
-SourceRows = Mapping[str, NDArray[np.int32]]
-
-
 def _rows_of_source(
     table: CodedTable, persons: Persons, rows: NDArray[np.int32]
 ) -> NDArray[np.int32] | None:
@@ -112,10 +109,7 @@ def _rows_of_source(
 
 
 def persons_of_tables(
-    tables: Mapping[str, CodedTable],
-    manifest: Manifest,
-    original: Task | None,
-    source_rows: SourceRows | None,
+    tables: Tables, manifest: Manifest, original: Task | None, source_rows: SourceRows | None
 ) -> dict[str, TablePersons] | None:
     """The persons of the rows of each table; None where only the publisher has them."""
     kind = kind_of(manifest.kind)
@@ -193,7 +187,7 @@ def _made(columns: Mapping[str, Role]) -> list[str]:
 
 
 def person_problems(
-    tables: Mapping[str, CodedTable], manifest: Manifest, persons: Mapping[str, TablePersons]
+    tables: Tables, manifest: Manifest, persons: Mapping[str, TablePersons]
 ) -> list[str]:
     """Return what the rows of persons show that the manifest excludes."""
     problems = []
@@ -224,10 +218,7 @@ def _number_problems(table: CodedTable, name: str) -> list[str]:
 
 
 def changed_persons(
-    tables: Mapping[str, CodedTable],
-    manifest: Manifest,
-    original: Task,
-    source_rows: SourceRows | None,
+    tables: Tables, manifest: Manifest, original: Task, source_rows: SourceRows | None
 ) -> list[str]:
     """Return where the numbers of persons are not those of the original's persons."""
     if original.basis.persons is None or not manifest.keeping.numbered:

@@ -50,7 +50,7 @@ from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
 from discreet.statements import Statement
 from discreet.table.code_maps import code_of_text, taken
-from discreet.table.coded_table import CodedTable, Column
+from discreet.table.coded_table import CodedTable, Column, Tables
 from discreet.table.roles import Role
 from discreet.typing import Bools, Floats, Ints
 
@@ -86,7 +86,7 @@ def same_order(first: str, second: str, columns: Sequence[str]) -> str:
 
 
 def source_order_problems(
-    tables: Mapping[str, CodedTable], original: Task, manifest: Manifest
+    tables: Tables, original: Task, manifest: Manifest
 ) -> tuple[list[str], list[str]]:
     """Return tables whose rows are in the order of the original, and remarks on untested ones."""
     problems, remarks = [], []

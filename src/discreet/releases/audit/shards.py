@@ -34,7 +34,7 @@ from discreet.requirements.population import DeltaPresence
 from discreet.requirements.quasi_sensitive import LinkRequirement
 from discreet.requirements.republication import SeriesRequirement
 from discreet.statements import Statement
-from discreet.table.coded_table import CodedTable
+from discreet.table.coded_table import Tables
 from discreet.table.counts import summed_weights
 from discreet.table.roles import Role
 
@@ -52,10 +52,7 @@ class ShardFindings:
 
 
 def judge_shard(
-    tables: Mapping[str, CodedTable],
-    manifest: Manifest,
-    original: Task | None,
-    knowledge: Mapping[str, Knowledge],
+    tables: Tables, manifest: Manifest, original: Task | None, knowledge: Mapping[str, Knowledge]
 ) -> ShardFindings:
     """Judge every guarantee on the classes of a shard."""
     kind = kind_of(manifest.kind)
@@ -93,7 +90,7 @@ def judge_shard(
 def _verdict_in_population(
     requirement: Requirement,
     views: Sequence[View],
-    tables: Mapping[str, CodedTable],
+    tables: Tables,
     manifest: Manifest,
     original: Task | None,
 ) -> Verdict | str:
@@ -126,10 +123,7 @@ def _verdict_in_population(
 
 
 def _verdict_for_attackers(
-    requirement: Requirement,
-    tables: Mapping[str, CodedTable],
-    manifest: Manifest,
-    views: Sequence[View],
+    requirement: Requirement, tables: Tables, manifest: Manifest, views: Sequence[View]
 ) -> Verdict | str | None:
     """Judge a guarantee for attackers who know some columns; None where one knows all."""
     if not limits_knowledge(requirement):
@@ -228,7 +222,7 @@ def bare_verdict(verdict: Verdict) -> Verdict:
     return replace(verdict, passes=np.zeros(0, bool))
 
 
-def domains_of(tables: Mapping[str, CodedTable], manifest: Manifest) -> dict[str, Domain]:
+def domains_of(tables: Tables, manifest: Manifest) -> dict[str, Domain]:
     """Return the domain of each sensitive attribute, from the release alone."""
     domains = {}
     for table in tables.values():
@@ -241,10 +235,7 @@ def domains_of(tables: Mapping[str, CodedTable], manifest: Manifest) -> dict[str
 
 
 def linked_domains(
-    tables: Mapping[str, CodedTable],
-    manifest: Manifest,
-    original: Task | None,
-    knowledge: Mapping[str, Knowledge],
+    tables: Tables, manifest: Manifest, original: Task | None, knowledge: Mapping[str, Knowledge]
 ) -> dict[str, Domain]:
     """The links of the published cells of every quasi-sensitive attribute with a known table."""
     known = original.knowledge if original is not None else knowledge

@@ -29,7 +29,7 @@ from discreet.releases.manifest import Manifest, ReaderFinding, TableEntry
 from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.requirements.judge import full_check
 from discreet.statements import Statement
-from discreet.table.coded_table import CodedTable
+from discreet.table.coded_table import SourceRows, Tables
 from discreet.table.counts import ClassCounts
 from discreet.table.published import GROUP, PublishedTable
 from discreet.table.roles import Role
@@ -205,22 +205,20 @@ class Kind(ABC):
         """The tables of a release that has so many, and the columns that each may hold."""
 
     @abstractmethod
-    def views(
-        self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
-    ) -> list[View]:
+    def views(self, tables: Tables, domains: Domains, *, refined: bool) -> list[View]:
         """The counts that decide the guarantees, from published tables alone."""
 
-    def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+    def order_problems(self, tables: Tables) -> list[str]:
         """What the order of rows discloses. Some thousands of rows show it: all, or the first."""
         return []
 
     @abstractmethod
     def changes(
         self,
-        tables: Mapping[str, CodedTable],
+        tables: Tables,
         task: Task,
         manifest: Manifest,
-        source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+        source_rows: SourceRows | None = None,
         *,
         part: bool = False,
     ) -> list[str]:
@@ -242,7 +240,7 @@ class Kind(ABC):
     # Shard: what is judged and summed by parts of whole groups, and joined.
 
     @abstractmethod
-    def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+    def shard_problems(self, tables: Tables, manifest: Manifest) -> list[str]:
         """Return what the classes or groups of a shard contradict in themselves."""
 
     def joined_problems(
@@ -263,9 +261,7 @@ class Kind(ABC):
         return problems
 
     @abstractmethod
-    def sums(
-        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
-    ) -> dict[str, CellSums]:
+    def sums(self, tables: Tables, task: Task, manifest: Manifest) -> dict[str, CellSums]:
         """Sum what is measured over the cells of a shard, by table, or under "" for the release."""
 
     @abstractmethod
@@ -282,25 +278,18 @@ class Kind(ABC):
 
     @abstractmethod
     def reading(
-        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+        self, tables: Tables, task: Task, manifest: Manifest
     ) -> ImpliedReading[Measures] | ImpliedReading[ProjectedMeasures]:
         """Return the release as measures read it, beside the original."""
 
     def adversary_views(
-        self,
-        tables: Mapping[str, CodedTable],
-        task: Task,
-        manifest: Manifest,
-        rng: np.random.Generator,
+        self, tables: Tables, task: Task, manifest: Manifest, rng: np.random.Generator
     ) -> list[AdversaryView]:
         """Return what an attacker sees of each table; nothing where groups have no counts."""
         return []
 
     def worlds(
-        self,
-        tables: Mapping[str, CodedTable],
-        manifest: Manifest,
-        source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+        self, tables: Tables, manifest: Manifest, source_rows: SourceRows | None = None
     ) -> Worlds:
         """Return what follows from all originals that the tables allow.
 
@@ -342,7 +331,7 @@ def class_columns(kind: Kind, manifest: Manifest, table: str) -> list[str] | Non
     return [name for name, role in columns.items() if role is Role.QUASI_IDENTIFIER]
 
 
-def class_sizes(kind: Kind, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
+def class_sizes(kind: Kind, tables: Tables) -> dict[str, NDArray[np.int64]]:
     """Return the rows of each class or group, by table, or under "" for the whole release."""
     if kind.spreads_sensitive:
         return {name: table.classes.size for name, table in tables.items()}
@@ -350,7 +339,7 @@ def class_sizes(kind: Kind, tables: Mapping[str, CodedTable]) -> dict[str, NDArr
     return {"": rows[GROUP].counts if kind.numbers_groups else rows.classes.size}
 
 
-def absent_tables(kind: Kind, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+def absent_tables(kind: Kind, tables: Tables, manifest: Manifest) -> list[str]:
     """Return what is wrong with a shard that lacks tables: every group is in every table.
 
     Tables that spread the sensitive attributes have classes of their own.
@@ -359,7 +348,7 @@ def absent_tables(kind: Kind, tables: Mapping[str, CodedTable], manifest: Manife
     return ["a group is not in every table"] if lacking and not kind.spreads_sensitive else []
 
 
-def number_problems(kind: Kind, tables: Mapping[str, CodedTable]) -> list[str]:
+def number_problems(kind: Kind, tables: Tables) -> list[str]:
     """Where groups are not numbered from 1 to their number: other numbers could carry values."""
     if not kind.numbers_groups:
         return []

@@ -63,7 +63,7 @@ from discreet.requirements.base import Domains
 from discreet.statements import Statement
 from discreet.table.classes import Classes, classes_of, group_codes
 from discreet.table.code_maps import excess, recoded, taken
-from discreet.table.coded_table import CodedTable, Column, count_codes
+from discreet.table.coded_table import CodedTable, Column, Tables, count_codes
 from discreet.table.counts import (
     ClassCounts,
     RefinedCounts,
@@ -122,9 +122,7 @@ class BucketizedKind(GroupedKind):
             COUNTERFEITS: Form((), (GROUP, COUNT), may_lack=True),
         }
 
-    def views(
-        self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
-    ) -> list[View]:
+    def views(self, tables: Tables, domains: Domains, *, refined: bool) -> list[View]:
         counts = count_groups(tables[SENSITIVE], refined=refined)
         if COUNTERFEITS in tables:
             people = tables[PEOPLE]
@@ -133,7 +131,7 @@ class BucketizedKind(GroupedKind):
             counts = replace(counts, real=members)
         return [View(counts, domains)]
 
-    def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+    def shard_problems(self, tables: Tables, manifest: Manifest) -> list[str]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
         problems = []
         code = group_codes_in(people, sensitive)
@@ -163,13 +161,11 @@ class BucketizedKind(GroupedKind):
             problems.append(f"the manifest says {stated} counterfeits, the tables {fakes}")
         return problems
 
-    def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+    def order_problems(self, tables: Tables) -> list[str]:
         related = related_columns(tables[PEOPLE], tables[SENSITIVE])
         return [same_order(PEOPLE, SENSITIVE, related)] if related else []
 
-    def groups(
-        self, tables: Mapping[str, CodedTable]
-    ) -> tuple[Classes, dict[str, Column], NDArray[np.int64]]:
+    def groups(self, tables: Tables) -> tuple[Classes, dict[str, Column], NDArray[np.int64]]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
         counted, groups = people_counted(sensitive), sensitive[GROUP].cardinality
         rows = np.arange(sensitive.rows)
@@ -182,11 +178,7 @@ class BucketizedKind(GroupedKind):
         return classes, columns, group_codes_in(sensitive, people)[people[GROUP].codes]
 
     def changed_values(
-        self,
-        tables: Mapping[str, CodedTable],
-        task: Task,
-        manifest: Manifest,
-        source_row: NDArray[np.int32] | None,
+        self, tables: Tables, task: Task, manifest: Manifest, source_row: NDArray[np.int32] | None
     ) -> list[str]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
         problems = _invented_values(tables, task)
@@ -211,9 +203,7 @@ class BucketizedKind(GroupedKind):
         """For each original row of a release without suppression its group, −1 where unknown."""
         return sole_groups(people, task.table)
 
-    def reading(
-        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
-    ) -> ImpliedReading[Measures]:
+    def reading(self, tables: Tables, task: Task, manifest: Manifest) -> ImpliedReading[Measures]:
         people, sensitive, gone = tables[PEOPLE], tables[SENSITIVE], manifest.suppressed_rows
         check_people(task.table, people, gone)
         original = with_published_values(task.table, sensitive)
@@ -223,20 +213,14 @@ class BucketizedKind(GroupedKind):
         )
 
     def implied(
-        self,
-        original: CodedTable,
-        tables: Mapping[str, CodedTable],
-        task: Task,
-        manifest: Manifest,
+        self, original: CodedTable, tables: Tables, task: Task, manifest: Manifest
     ) -> Implied:
         """p2: every person of a group has each of its sensitive rows, by their masses."""
         people = people_of(original, tables[PEOPLE])
         rows = bucket_rows(original, tables[PEOPLE], tables[SENSITIVE])
         return ImpliedGroups(original, people, rows, manifest.suppressed_rows)
 
-    def sums(
-        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
-    ) -> dict[str, CellSums]:
+    def sums(self, tables: Tables, task: Task, manifest: Manifest) -> dict[str, CellSums]:
         original = with_published_values(task.table, tables[SENSITIVE])
         sums = self.sums_of_people(tables[PEOPLE], original, task)
         return {"": with_sensitive(sums, original, tables)}
@@ -286,7 +270,7 @@ class GeneralizedBucketsKind(BucketizedKind):
             columns.append(column)
         return {**tables, PEOPLE: replace(tables[PEOPLE], columns=columns)}
 
-    def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+    def shard_problems(self, tables: Tables, manifest: Manifest) -> list[str]:
         problems = super().shard_problems(tables, manifest)
         people = tables[PEOPLE]
         parts = classes_of([people[GROUP], *people.quasi_identifiers], people.rows).count
@@ -316,11 +300,7 @@ class GeneralizedBucketsKind(BucketizedKind):
         return replace(CellSums.of_sizes(people[GROUP].counts), loss=cells.loss, bits=cells.bits)
 
     def implied(
-        self,
-        original: CodedTable,
-        tables: Mapping[str, CodedTable],
-        task: Task,
-        manifest: Manifest,
+        self, original: CodedTable, tables: Tables, task: Task, manifest: Manifest
     ) -> ImpliedGeneralized:
         """p2: the sensitive rows of all groups, each beside the cells of its group."""
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
@@ -356,7 +336,7 @@ class GeneralizedBucketsKind(BucketizedKind):
         return [*Kind.weaknesses(self, manifest), ALONE]
 
 
-def _invented_values(tables: Mapping[str, CodedTable], task: Task) -> list[str]:
+def _invented_values(tables: Tables, task: Task) -> list[str]:
     """Return whether sensitive rows that are no counterfeits are not in the original."""
     sensitive = tables[SENSITIVE]
     columns = sensitive.sensitive
@@ -446,7 +426,7 @@ def _touch_problems(
     return [f"{wrong} counts of '{SENSITIVE}' are not those of persons"] if wrong else []
 
 
-def _count_problems(tables: Mapping[str, CodedTable], name: str) -> list[str]:
+def _count_problems(tables: Tables, name: str) -> list[str]:
     """Counts that are no whole number above 0: a value that no person has would seem to occur."""
     number = people_counted(tables[name]) if name in tables else None
     wrong = 0 if number is None else int((number < 1).sum())
@@ -505,7 +485,7 @@ def with_counterfeits(
     return tables
 
 
-def counterfeits_of(people: CodedTable, tables: Mapping[str, CodedTable]) -> NDArray[np.int64]:
+def counterfeits_of(people: CodedTable, tables: Tables) -> NDArray[np.int64]:
     """Return how many counterfeits each group has, by the people's codes of groups."""
     counterfeits = np.zeros(people[GROUP].cardinality, np.int64)
     if COUNTERFEITS in tables:
@@ -518,7 +498,7 @@ def counterfeits_of(people: CodedTable, tables: Mapping[str, CodedTable]) -> NDA
     return counterfeits
 
 
-def count_counterfeits(tables: Mapping[str, CodedTable]) -> int:
+def count_counterfeits(tables: Tables) -> int:
     """Return how many counterfeits a release says it has."""
     number = people_counted(tables[COUNTERFEITS]) if COUNTERFEITS in tables else None
     return 0 if number is None else int(number.sum())
@@ -670,9 +650,7 @@ def with_published_values(original: CodedTable, sensitive: CodedTable) -> CodedT
     return replace(original, columns=columns)
 
 
-def with_sensitive(
-    sums: CellSums, original: CodedTable, tables: Mapping[str, CodedTable]
-) -> CellSums:
+def with_sensitive(sums: CellSums, original: CodedTable, tables: Tables) -> CellSums:
     """Sums over people, with what their groups' sensitive values leave open."""
     people, sensitive = tables[PEOPLE], tables[SENSITIVE]
     counts = count_groups(sensitive)

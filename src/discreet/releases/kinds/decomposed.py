@@ -78,7 +78,7 @@ from discreet.statements import Statement
 from discreet.table.assignments import Sets, World, are_within
 from discreet.table.budgets import FIGURE_ROWS
 from discreet.table.code_maps import code_of_text, code_of_value, taken
-from discreet.table.coded_table import CodedTable, Column, Itself
+from discreet.table.coded_table import CodedTable, Column, Itself, SourceRows, Tables
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.graphs import greatest_flow
 from discreet.table.published import GROUP, PublishedColumn, PublishedTable
@@ -121,9 +121,7 @@ class DecomposedKind(Kind):
             SENSITIVE: Form((Role.SENSITIVE,), wanted=Role.SENSITIVE),
         }
 
-    def views(
-        self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
-    ) -> list[View]:
+    def views(self, tables: Tables, domains: Domains, *, refined: bool) -> list[View]:
         names = [column.name for column in tables[SENSITIVE].sensitive]
         sets = read_sets(tables, names)
         values = {}
@@ -134,7 +132,7 @@ class DecomposedKind(Kind):
         remaining = _Kept(sets, tables[SENSITIVE], names)
         return [View(ClassCounts(tables[PEOPLE][GROUP].counts, values, kept=remaining), domains)]
 
-    def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+    def shard_problems(self, tables: Tables, manifest: Manifest) -> list[str]:
         names = [column.name for column in tables[SENSITIVE].sensitive]
         return _set_problems(read_sets(tables, names), tables[SENSITIVE], names)
 
@@ -155,14 +153,11 @@ class DecomposedKind(Kind):
         return problems
 
     def worlds(
-        self,
-        tables: Mapping[str, CodedTable],
-        manifest: Manifest,
-        source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+        self, tables: Tables, manifest: Manifest, source_rows: SourceRows | None = None
     ) -> Worlds:
         return _DecomposedWorlds(tables, manifest, source_rows)
 
-    def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+    def order_problems(self, tables: Tables) -> list[str]:
         if not are_related(fitting_places(tables)):
             return []
         return [
@@ -172,10 +167,10 @@ class DecomposedKind(Kind):
 
     def changes(
         self,
-        tables: Mapping[str, CodedTable],
+        tables: Tables,
         task: Task,
         manifest: Manifest,
-        source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+        source_rows: SourceRows | None = None,
         *,
         part: bool = False,
     ) -> list[str]:
@@ -195,14 +190,10 @@ class DecomposedKind(Kind):
             return []
         return _lost_values(tables, task, people[GROUP].codes, source_rows[PEOPLE])
 
-    def reading(
-        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
-    ) -> ImpliedReading[Measures]:
+    def reading(self, tables: Tables, task: Task, manifest: Manifest) -> ImpliedReading[Measures]:
         return read_decomposition(task.table, tables, manifest)
 
-    def sums(
-        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
-    ) -> dict[str, CellSums]:
+    def sums(self, tables: Tables, task: Task, manifest: Manifest) -> dict[str, CellSums]:
         return {"": sum_sets(task.table, tables)}
 
     def measures(
@@ -232,12 +223,7 @@ class DecomposedKind(Kind):
 class _DecomposedWorlds(Worlds):
     """All assignments of the rows of T^S to the people of groups, within the groups' sets."""
 
-    def __init__(
-        self,
-        tables: Mapping[str, CodedTable],
-        manifest: Manifest,
-        source_rows: Mapping[str, NDArray[np.int32]] | None,
-    ) -> None:
+    def __init__(self, tables: Tables, manifest: Manifest, source_rows: SourceRows | None) -> None:
         self._tables, self._manifest, self._source_rows = tables, manifest, source_rows
 
     def problems(self) -> list[str]:
@@ -362,7 +348,7 @@ def _distinct_entries(entries: Entries, groups: int, every: int) -> tuple[Ints32
     return (key // narrow(every)).astype(np.int32), (key % narrow(every)).astype(np.int32)
 
 
-def _unjudged(tables: Mapping[str, CodedTable], primary: str) -> list[str]:
+def _unjudged(tables: Tables, primary: str) -> list[str]:
     """Return what to say where people and rows are too many to look for assignments."""
     sensitive = tables[SENSITIVE]
     names = [column.name for column in sensitive.sensitive]
@@ -395,11 +381,7 @@ def _set_problems(sets: Sets, sensitive: CodedTable, names: Sequence[str]) -> li
     ]
 
 
-def _struck_problems(
-    tables: Mapping[str, CodedTable],
-    primary: str,
-    source_rows: Mapping[str, NDArray[np.int32]] | None,
-) -> list[str]:
+def _struck_problems(tables: Tables, primary: str, source_rows: SourceRows | None) -> list[str]:
     """Whether any reader of all groups can strike out a value of a set."""
     names = [column.name for column in tables[SENSITIVE].sensitive]
     sets, signatures = read_sets(tables, names), signatures_of(tables[SENSITIVE], names)
@@ -420,9 +402,7 @@ def _struck_problems(
 
 
 def _source_world(
-    people: CodedTable,
-    signatures: SensitiveSignatures,
-    source_rows: Mapping[str, NDArray[np.int32]],
+    people: CodedTable, signatures: SensitiveSignatures, source_rows: SourceRows
 ) -> World | None:
     """Return the assignment that is the source; None where rows are not traced one to one."""
     of_person, of_row = source_rows[PEOPLE], source_rows[SENSITIVE]
@@ -443,9 +423,7 @@ def _traced_world(
     return World(people[GROUP].codes, signature) if (signature >= 0).all() else None
 
 
-def _holds_source(
-    tables: Mapping[str, CodedTable], task: Task, source_rows: Mapping[str, NDArray[np.int32]]
-) -> bool:
+def _holds_source(tables: Tables, task: Task, source_rows: SourceRows) -> bool:
     """Return whether the sets of people's groups are known to hold the people's own values.
 
     They are where the traced rows of T^S have the values of the source and are within the sets,
@@ -462,10 +440,7 @@ def _holds_source(
 
 
 def _lost_values(
-    tables: Mapping[str, CodedTable],
-    task: Task,
-    group: NDArray[np.integer],
-    source_row: NDArray[np.int32],
+    tables: Tables, task: Task, group: NDArray[np.integer], source_row: NDArray[np.int32]
 ) -> list[str]:
     """Whether the sets of people's groups, as far as these are known, hold their own values."""
     sensitive = tables[SENSITIVE]
@@ -528,7 +503,7 @@ def counts_agree(parts: Sequence[PrimaryCounts]) -> bool:
     return bool(flow.sum() == left.sum())
 
 
-def fitting_places(tables: Mapping[str, CodedTable]) -> Bools:
+def fitting_places(tables: Tables) -> Bools:
     """(places, places) Return whether the group of each person holds each row of T^S.
 
     Of some places only, the same in both tables; of none where they differ in their rows.

@@ -25,7 +25,7 @@ from discreet.releases.manifest import AttributeEntry, Manifest, TableEntry
 from discreet.requirements.base import Domains
 from discreet.statements import Statement
 from discreet.table.classes import Classes, classes_of
-from discreet.table.coded_table import CodedTable, Column
+from discreet.table.coded_table import CodedTable, Column, Tables
 from discreet.table.counts import count_classes
 from discreet.table.persons import Persons
 from discreet.table.published import PERSON, PublishedColumn, PublishedTable
@@ -57,9 +57,7 @@ class GeneralizedKind(GroupedKind):
     def forms(self, tables: int) -> Mapping[str, Form]:
         return {RECORDS: Form(ATTRIBUTES, at_will=(PERSON,))}
 
-    def views(
-        self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
-    ) -> list[View]:
+    def views(self, tables: Tables, domains: Domains, *, refined: bool) -> list[View]:
         records = tables[RECORDS]
         linked = [column for column in records.quasi_sensitive if column.name in domains]
         counts = count_classes(
@@ -67,12 +65,10 @@ class GeneralizedKind(GroupedKind):
         )
         return [View(counts, domains)]
 
-    def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+    def shard_problems(self, tables: Tables, manifest: Manifest) -> list[str]:
         return mask_problems(tables[RECORDS], manifest)
 
-    def groups(
-        self, tables: Mapping[str, CodedTable]
-    ) -> tuple[Classes, dict[str, Column], NDArray[np.int64]]:
+    def groups(self, tables: Tables) -> tuple[Classes, dict[str, Column], NDArray[np.int64]]:
         records = tables[RECORDS]
         classes = classes_of(records.quasi_identifiers, records.rows)
         sensitive = {column.name: column for column in records.sensitive}
@@ -80,7 +76,7 @@ class GeneralizedKind(GroupedKind):
 
     def changed_values(
         self,
-        tables: Mapping[str, CodedTable],
+        tables: Tables,
         task: Task,
         manifest: Manifest,
         source_row: NDArray[np.int32] | None,
@@ -88,9 +84,7 @@ class GeneralizedKind(GroupedKind):
         # A row that is traced to its source row was compared with the terms of that row.
         return _added_terms(tables[RECORDS], task) if source_row is None else []
 
-    def reading(
-        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
-    ) -> ImpliedReading[Measures]:
+    def reading(self, tables: Tables, task: Task, manifest: Manifest) -> ImpliedReading[Measures]:
         return read_generalized(
             task.table,
             task.hierarchies,
@@ -100,9 +94,7 @@ class GeneralizedKind(GroupedKind):
             links=task.links,
         )
 
-    def sums(
-        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
-    ) -> dict[str, CellSums]:
+    def sums(self, tables: Tables, task: Task, manifest: Manifest) -> dict[str, CellSums]:
         levels, sensitive = manifest.method.levels_of(RECORDS), task.table.sensitive
         columns = [*task.table.quasi_identifiers, *sensitive]
         return {"": sum_cells(tables[RECORDS], columns, task.hierarchies, levels)}

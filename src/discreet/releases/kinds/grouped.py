@@ -6,7 +6,7 @@ Numbers of groups carry no information: they are drawn anew, at random, when tab
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from discreet.releases.manifest import Manifest
 from discreet.statements import Statement
 from discreet.table.classes import Classes, group_codes
 from discreet.table.code_maps import code_of_text, excess_rows, recoded
-from discreet.table.coded_table import CodedTable, Column
+from discreet.table.coded_table import CodedTable, Column, SourceRows, Tables
 from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
 from discreet.typing import Codes
@@ -131,15 +131,13 @@ class GroupedKind(Kind):
     values_table: ClassVar[str]  # the sensitive values of each group
 
     @abstractmethod
-    def groups(
-        self, tables: Mapping[str, CodedTable]
-    ) -> tuple[Classes, dict[str, Column], NDArray[np.int64]]:
+    def groups(self, tables: Tables) -> tuple[Classes, dict[str, Column], NDArray[np.int64]]:
         """Return the sensitive rows by group, their columns, and the group of published rows."""
 
     @abstractmethod
     def changed_values(
         self,
-        tables: Mapping[str, CodedTable],
+        tables: Tables,
         task: Task,
         manifest: Manifest,
         source_row: NDArray[np.int32] | None,  # of the table of rows, where the publisher knows it
@@ -148,10 +146,10 @@ class GroupedKind(Kind):
 
     def changes(
         self,
-        tables: Mapping[str, CodedTable],
+        tables: Tables,
         task: Task,
         manifest: Manifest,
-        source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+        source_rows: SourceRows | None = None,
         *,
         part: bool = False,
     ) -> list[str]:
@@ -166,11 +164,7 @@ class GroupedKind(Kind):
         return problems or self.changed_values(tables, task, manifest, source)
 
     def adversary_views(
-        self,
-        tables: Mapping[str, CodedTable],
-        task: Task,
-        manifest: Manifest,
-        rng: np.random.Generator,
+        self, tables: Tables, task: Task, manifest: Manifest, rng: np.random.Generator
     ) -> list[AdversaryView]:
         rows = tables[self.rows_table]
         classes, columns, group = self.groups(tables)

@@ -49,7 +49,7 @@ from discreet.table.assignments import Sets, supporting_rows
 from discreet.table.budgets import AT_ONCE, MOST_ENTRIES
 from discreet.table.classes import group_codes, group_lists
 from discreet.table.code_maps import code_of_text, code_of_value
-from discreet.table.coded_table import CodedTable, Column
+from discreet.table.coded_table import CodedTable, Column, Tables
 from discreet.table.counts import order_by_class
 from discreet.table.kernels.lists import (
     are_in,
@@ -321,7 +321,7 @@ LEAST, GREATEST = 1e-100, 1e100  # a factor beyond belongs to a release that can
 
 
 def read_decomposition(
-    original: CodedTable, tables: Mapping[str, CodedTable], manifest: Manifest
+    original: CodedTable, tables: Tables, manifest: Manifest
 ) -> ImpliedReading[Measures]:
     """Read a decomposed release against the original: raked, and as its paper does."""
     people = tables[PEOPLE]
@@ -338,7 +338,7 @@ def read_decomposition(
     return ImpliedReading(original, measures, raked, lambda: readings().uniform)
 
 
-def sum_sets(original: CodedTable, tables: Mapping[str, CodedTable]) -> CellSums:
+def sum_sets(original: CodedTable, tables: Tables) -> CellSums:
     """Sum over some groups what their sets of values leave open."""
     people = tables[PEOPLE]
     sums = sum_people(people, original)
@@ -367,9 +367,7 @@ class DecomposedReadings:
     uniform: UniformSets
 
 
-def read_decomposed(
-    original: CodedTable, tables: Mapping[str, CodedTable], primary: str
-) -> DecomposedReadings:
+def read_decomposed(original: CodedTable, tables: Tables, primary: str) -> DecomposedReadings:
     """p2 of a decomposed release: raked, and uniform as in the paper."""
     published, sensitive = tables[PEOPLE], tables[SENSITIVE]
     names = [column.name for column in original.sensitive]

@@ -54,7 +54,7 @@ from discreet.requirements.mutual_information import association_loss, informati
 from discreet.statements import Statement
 from discreet.table.budgets import AT_ONCE
 from discreet.table.classes import classes_of, group_codes
-from discreet.table.coded_table import CodedTable, Column
+from discreet.table.coded_table import CodedTable, Column, SourceRows, Tables
 from discreet.table.counts import count_classes, order_by_class
 from discreet.table.kernels.lists import sums_of
 from discreet.table.published import PublishedTable
@@ -93,15 +93,13 @@ class ProjectedKind(Kind):
         first = (*attributes, Role.INSENSITIVE, Role.WEIGHT)
         return {projection_name(i): Form(attributes if i else first) for i in range(max(tables, 1))}
 
-    def views(
-        self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
-    ) -> list[View]:
+    def views(self, tables: Tables, domains: Domains, *, refined: bool) -> list[View]:
         return [
             View(count_classes(table.classes, table.sensitive, refined=refined), domains)
             for table in tables.values()
         ]
 
-    def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+    def shard_problems(self, tables: Tables, manifest: Manifest) -> list[str]:
         return [line for table in tables.values() for line in mask_problems(table, manifest)]
 
     def joined_problems(
@@ -110,7 +108,7 @@ class ProjectedKind(Kind):
         problems = super().joined_problems(manifest, tally, evidence)
         return [*problems, *_plan_problems(manifest), *_bound_problems(manifest, tally)]
 
-    def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+    def order_problems(self, tables: Tables) -> list[str]:
         return [
             same_order(first, second, related)
             for first, second in combinations(tables, 2)
@@ -119,10 +117,10 @@ class ProjectedKind(Kind):
 
     def changes(
         self,
-        tables: Mapping[str, CodedTable],
+        tables: Tables,
         task: Task,
         manifest: Manifest,
-        source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+        source_rows: SourceRows | None = None,
         *,
         part: bool = False,
     ) -> list[str]:
@@ -142,13 +140,11 @@ class ProjectedKind(Kind):
         return problems if part else [*problems, *_ratio_problems(tables, task, manifest)]
 
     def reading(
-        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+        self, tables: Tables, task: Task, manifest: Manifest
     ) -> ImpliedReading[ProjectedMeasures]:
         return read_projected(tables, task, manifest)
 
-    def sums(
-        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
-    ) -> dict[str, CellSums]:
+    def sums(self, tables: Tables, task: Task, manifest: Manifest) -> dict[str, CellSums]:
         return {
             name: sum_cells(
                 table,
@@ -173,11 +169,7 @@ class ProjectedKind(Kind):
         )
 
     def adversary_views(
-        self,
-        tables: Mapping[str, CodedTable],
-        task: Task,
-        manifest: Manifest,
-        rng: np.random.Generator,
+        self, tables: Tables, task: Task, manifest: Manifest, rng: np.random.Generator
     ) -> list[AdversaryView]:
         return [
             view_of_classes(name, table, task, manifest.method.levels_of(name) or {}, rng)
@@ -241,9 +233,7 @@ def _bound_problems(manifest: Manifest, tally: ReleaseTally) -> Iterator[str]:
             yield f"the discernibility of '{name}' is {confused}, above dm = {ceiling:g}"
 
 
-def _ratio_problems(
-    tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
-) -> Iterator[str]:
+def _ratio_problems(tables: Tables, task: Task, manifest: Manifest) -> Iterator[str]:
     """Γα and Γβ, derived from the original, against the bounds that the parameters name.
 
     The release does not state them: both need the dependence between attributes of different
@@ -266,7 +256,7 @@ def _ratio_problems(
 
 
 def read_projected(
-    tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    tables: Tables, task: Task, manifest: Manifest
 ) -> ImpliedReading[ProjectedMeasures]:
     """Read the tables of a projected release against the original."""
     parts = {

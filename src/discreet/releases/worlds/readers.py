@@ -50,7 +50,7 @@ from discreet.table.assignments import (
     supporting_rows,
 )
 from discreet.table.budgets import IN_CACHE, MOST_ENTRIES
-from discreet.table.coded_table import CodedTable
+from discreet.table.coded_table import Tables
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import (
     count_bits,
@@ -338,7 +338,7 @@ def _unsupported(
 
 
 def link_through_sensitive_table(
-    tables: Mapping[str, CodedTable],
+    tables: Tables,
     known: str,
     primary: str,
     harmless: Mapping[str, Collection[str | None]] | None = None,
@@ -414,7 +414,7 @@ def _certain_people(
     return int(most.sum()), bool(told.all())
 
 
-def reader_findings(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[ReaderFinding]:
+def reader_findings(tables: Tables, manifest: Manifest) -> list[ReaderFinding]:
     """Return what attackers who use T^S find in a release."""
     primary = primary_of(manifest)
     return link_through_sensitive_table(tables, primary, primary, manifest.disclosable)

@@ -6,7 +6,7 @@ sets (``supported_sets``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from discreet.table.assignments import (
 from discreet.table.budgets import IN_CACHE
 from discreet.table.classes import classes_of
 from discreet.table.code_maps import code_of_text, taken
-from discreet.table.coded_table import CodedTable
+from discreet.table.coded_table import CodedTable, Tables
 from discreet.table.counts import order_by_class
 from discreet.table.kernels.lists import (
     starts_of,
@@ -55,7 +55,7 @@ class SensitiveSignatures:
     listed: Ints32  # (attributes × signatures,)
 
 
-def read_sets(tables: Mapping[str, CodedTable], attributes: Sequence[str]) -> Sets:
+def read_sets(tables: Tables, attributes: Sequence[str]) -> Sets:
     """Read ``group_values`` in the codes of the other two tables; once for the same tables."""
     people, values, sensitive = tables[PEOPLE], tables[VALUES], tables[SENSITIVE]
     return values.once(

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.hierarchies.covering_classes import coverages_of, fitting_groups
@@ -15,7 +14,7 @@ from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.table.classes import Classes, classes_of, group_codes
 from discreet.table.code_maps import code_of_value
 from discreet.table.coded_table import CodedTable, Column
-from discreet.typing import Codes
+from discreet.typing import Codes, Ints, Ints32
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +35,7 @@ class Population:
 
     def fits(
         self, published: CodedTable, levels: Mapping[str, int]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], Classes] | None:
+    ) -> tuple[Ints, Ints32, Classes] | None:
         """The classes of a published table that each kind fits, and those classes."""
         columns = [self.table[column.name] for column in published.quasi_identifiers]
         classes = classes_of(published.quasi_identifiers, published.rows)
@@ -48,7 +47,7 @@ class Population:
 
     def persons_fitting(
         self, published: CodedTable, levels: Mapping[str, int], *, alone: bool = False
-    ) -> NDArray[np.int64] | None:
+    ) -> Ints | None:
         """(classes + 1,) The persons whom the cells of each class fit; the last: whom none does.
 
         A person may fit several classes. None where there are too many pairs to count, or where a
@@ -110,7 +109,7 @@ class Population:
             return False
         return bool((self.alike(columns, other.rows) == self.kinds.size).all())
 
-    def alike(self, columns: Sequence[Column], rows: int) -> NDArray[np.int64]:
+    def alike(self, columns: Sequence[Column], rows: int) -> Ints:
         """For each kind, how many rows of another table agree with it in all given columns."""
         population_columns = [self.table[column.name] for column in columns]
         codes: list[Codes] = []

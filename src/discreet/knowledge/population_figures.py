@@ -23,7 +23,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.knowledge.population import Population
 from discreet.knowledge.uniqueness import (
@@ -35,7 +34,7 @@ from discreet.statements import Statement
 from discreet.table.classes import Classes
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import summed_weights
-from discreet.typing import Floats, Ints
+from discreet.typing import AnyInts, Floats, Ints, Ints32
 
 TERMS = 90  # of the series, whose terms fall faster than 2^-j
 LARGE = 20  # from here on the series converges whatever a is
@@ -73,7 +72,7 @@ def _by_recurrence(f: Floats, a: Floats) -> Floats:
     return risk
 
 
-def household_risks(risk: Floats, household: NDArray[np.integer]) -> Floats:
+def household_risks(risk: Floats, household: AnyInts) -> Floats:
     """(households,) The risk that at least one member is re-identified: 1 − Π (1 − r).
 
     ``risk`` and ``household`` have an entry a row; members are taken as independent.
@@ -155,9 +154,9 @@ class PopulationFigures:
 def population_figures(
     table: CodedTable,
     *,
-    people: NDArray[np.int64] | None = None,
+    people: Ints | None = None,
     size: float | None = None,
-    household: NDArray[np.int32] | None = None,
+    household: Ints32 | None = None,
 ) -> PopulationFigures | None:
     """Measure the risks of a table's rows; None where nothing is known of a population.
 
@@ -212,15 +211,13 @@ def _estimated(rows: Ints, weight: Floats, unique: UniquenessEstimate) -> Floats
     return risk
 
 
-def _households(risk: Floats, classes: Classes, household: NDArray[np.int32]) -> HouseholdRisk:
+def _households(risk: Floats, classes: Classes, household: Ints32) -> HouseholdRisk:
     number = np.unique(household, return_inverse=True)[1]
     risks = household_risks(risk[classes.class_of_row], number)
     return HouseholdRisk(len(risks), float(risks.mean()), float(risks.max()))
 
 
-def persons_of_classes(
-    table: CodedTable, population: Population | None
-) -> NDArray[np.int64] | None:
+def persons_of_classes(table: CodedTable, population: Population | None) -> Ints | None:
     """(classes + 1,) The persons with the values of each class of an original, and all others."""
     if population is None:
         return None

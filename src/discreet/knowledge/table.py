@@ -23,12 +23,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.table.coded_table import Column
 from discreet.table.kernels.lists import starts_of, stretches
 from discreet.table.persons import Persons
+from discreet.typing import Floats, Ints, Ints32, Words
 
 WORD = 64  # labels in a word of a bit row
 
@@ -39,13 +39,13 @@ class Knowledge:
 
     labels: tuple[str, ...]
     terms: tuple[str, ...]
-    term_start: NDArray[np.int64]  # (labels + 1,)
-    term: NDArray[np.int32]  # (pairs,) the terms of each label, ascending
-    weight: NDArray[np.float64] | None = None  # (labels,) the prior if the table gives one; Σ = 1
+    term_start: Ints  # (labels + 1,)
+    term: Ints32  # (pairs,) the terms of each label, ascending
+    weight: Floats | None = None  # (labels,) the prior if the table gives one; Σ = 1
     doubled: tuple[str, ...] = ()  # labels on several lines, whose sets were joined
 
     @cached_property
-    def labels_of_term(self) -> NDArray[np.uint64]:
+    def labels_of_term(self) -> Words:
         """For each term a bit row of the labels whose set holds it. (terms, words)"""
         bits = np.zeros((len(self.terms), words_for(len(self.labels))), np.uint64)
         label = np.repeat(np.arange(len(self.labels)), np.diff(self.term_start))
@@ -73,7 +73,7 @@ def words_for(labels: int) -> int:
     return max(1, -(-labels // WORD))
 
 
-def every_label(labels: int) -> NDArray[np.uint64]:
+def every_label(labels: int) -> Words:
     """The bit row of all labels."""
     row = np.zeros(words_for(labels), np.uint64)
     row[: labels // WORD] = ~np.uint64(0)
@@ -111,21 +111,21 @@ class Terms:
     They ascend within a value, so that values with the same terms have the same codes.
     """
 
-    start: NDArray[np.int64]  # (values + 1,)
-    term: NDArray[np.int32]  # (occurrences in the dictionary,) codes of ``names``
+    start: Ints  # (values + 1,)
+    term: Ints32  # (occurrences in the dictionary,) codes of ``names``
     names: pl.Series  # (terms,) sorted
 
     @property
-    def length(self) -> NDArray[np.int64]:
+    def length(self) -> Ints:
         """The number of terms of every value."""
         return np.diff(self.start)
 
-    def counts(self, count_of_value: NDArray[np.int64]) -> NDArray[np.int64]:
+    def counts(self, count_of_value: Ints) -> Ints:
         """In how many rows each term occurs, from the number of rows with each value."""
         rows = np.repeat(count_of_value, self.length)
         return np.bincount(self.term, rows, len(self.names)).astype(np.int64)
 
-    def codes_in(self, dictionary: Sequence[str]) -> NDArray[np.int32]:
+    def codes_in(self, dictionary: Sequence[str]) -> Ints32:
         """For each occurrence the place of its term in another dictionary, −1 where absent."""
         place = {name: number for number, name in enumerate(dictionary)}
         code_of_name = np.array([place.get(name, -1) for name in self.names.to_list()], np.int32)
@@ -234,28 +234,28 @@ class Links:
     """The label set of every value of a quasi-sensitive column, and the prior over the labels."""
 
     knowledge: Knowledge
-    set_of_value: NDArray[np.int32]  # (values,) UNLINKED where a value links to nothing
-    start: NDArray[np.int64]  # (sets + 1,)
-    label: NDArray[np.int32]  # (Σ sizes,) the labels of each set, ascending
-    prior: NDArray[np.float64] | None = None  # (labels,) α, where it is known
+    set_of_value: Ints32  # (values,) UNLINKED where a value links to nothing
+    start: Ints  # (sets + 1,)
+    label: Ints32  # (Σ sizes,) the labels of each set, ascending
+    prior: Floats | None = None  # (labels,) α, where it is known
 
     @property
-    def size(self) -> NDArray[np.int64]:
+    def size(self) -> Ints:
         """The number of labels in each set."""
         return np.diff(self.start)
 
-    def rows_of_set(self, count_of_value: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rows_of_set(self, count_of_value: Ints) -> Ints:
         """Return how many rows link to each set, from the number of rows with each value."""
         linked = self.set_of_value >= 0
         return np.bincount(
             self.set_of_value[linked], count_of_value[linked], len(self.start) - 1
         ).astype(np.int64)
 
-    def unlinked_rows(self, count_of_value: NDArray[np.int64]) -> int:
+    def unlinked_rows(self, count_of_value: Ints) -> int:
         """Return how many rows link to nothing."""
         return int(count_of_value[self.set_of_value < 0].sum())
 
-    def with_prior(self, prior: NDArray[np.float64] | None) -> Links:
+    def with_prior(self, prior: Floats | None) -> Links:
         """The same links with a prior that was found elsewhere."""
         return replace(self, prior=prior)
 
@@ -277,7 +277,7 @@ def link_terms(terms: Terms, knowledge: Knowledge) -> Links:
     return Links(knowledge, set_of_value, start, label, knowledge.weight)
 
 
-def estimated_prior(links: Links, count_of_value: NDArray[np.int64]) -> NDArray[np.float64]:
+def estimated_prior(links: Links, count_of_value: Ints) -> Floats:
     """α(L): the mean over the linked rows of 1/|K| for the labels of K (the paper's α̂).
 
     Where no row is linked nothing is known, and all labels are as likely.
@@ -292,11 +292,11 @@ def estimated_prior(links: Links, count_of_value: NDArray[np.int64]) -> NDArray[
 
 
 def _label_sets(
-    start: NDArray[np.int64],
-    term: NDArray[np.int32],  # codes in the knowledge table, −1 for a term that it lacks
-    labels_of_term: NDArray[np.uint64],
-    everything: NDArray[np.uint64],
-) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    start: Ints,
+    term: Ints32,  # codes in the knowledge table, −1 for a term that it lacks
+    labels_of_term: Words,
+    everything: Words,
+) -> tuple[Ints32, Words]:
     """The number of each value's label set, and the distinct sets as bit rows."""
     nothing = np.zeros((1, len(everything)), np.uint64)
     labels_of_term = np.concatenate((labels_of_term, nothing))  # the last for the code −1
@@ -316,7 +316,7 @@ def _label_sets(
     return set_of_value, sets.reshape(-1, len(everything))
 
 
-def _members(bits: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _members(bits: Words) -> tuple[Ints, Ints32]:
     """Bit rows as lists of the places that are set."""
     by_byte = bits.astype("<u8").view(np.uint8)  # the first bit of a row is the first of a byte
     row, member = np.nonzero(np.unpackbits(by_byte, axis=1, bitorder="little"))

@@ -25,13 +25,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.ledger.settings import authenticate
 from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.table.past_releases import History, PastRelease
-from discreet.typing import Ints, PersonHashes
+from discreet.typing import Ints, Ints32, PersonHashes
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
@@ -61,9 +60,9 @@ ACCEPTED_RISK = "accepted_risk"  # among the parameters of a release
 class GroupSignatures:
     """The published values of every group, for one attribute."""
 
-    start: NDArray[np.int64]  # (groups + 1,)
-    value: NDArray[np.int32]  # (entries,) ascending in a group
-    count: NDArray[np.int32]  # (entries,) counterfeits included
+    start: Ints  # (groups + 1,)
+    value: Ints32  # (entries,) ascending in a group
+    count: Ints32  # (entries,) counterfeits included
     values: tuple[str | None, ...]  # the dictionary
 
 
@@ -72,8 +71,8 @@ class Contents:
     """The people of a release with their groups, and the groups with their values."""
 
     people: PersonHashes  # (people, 2), in random order
-    group: NDArray[np.int32]  # (people,) −1 for a person that is not published
-    counterfeits: NDArray[np.int32]  # (groups,)
+    group: Ints32  # (people,) −1 for a person that is not published
+    counterfeits: Ints32  # (groups,)
     signatures: Mapping[str, GroupSignatures]  # by sensitive attribute
 
     @property
@@ -325,7 +324,7 @@ def history_of(
     return History(tuple(releases), numbers[0], count, tuple(values), fixed)
 
 
-def _numbered(parts: Sequence[PersonHashes]) -> tuple[list[NDArray[np.int32]], int]:
+def _numbered(parts: Sequence[PersonHashes]) -> tuple[list[Ints32], int]:
     """One number for each person, the same in every part."""
     together = np.concatenate(parts)
     order = np.lexsort((together[:, 1], together[:, 0]))

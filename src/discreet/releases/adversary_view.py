@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.hierarchies.coverage import Coverage
 from discreet.hierarchies.covering_classes import coverages_of, fitting_groups
@@ -28,7 +27,7 @@ from discreet.table.classes import Classes, classes_of, group_codes
 from discreet.table.code_maps import recoded
 from discreet.table.coded_table import CodedTable, Column, Derives
 from discreet.table.counts import ClassCounts, count_classes
-from discreet.typing import AnyInts, Codes, Floats, Ints
+from discreet.typing import AnyInts, Codes, Floats, Ints, Ints32
 
 EQUAL_ROWS = Statement("figures.equal-rows")
 
@@ -37,12 +36,12 @@ EQUAL_ROWS = Statement("figures.equal-rows")
 class KnownMembers:
     """People whose group is known, so far as what they look like goes."""
 
-    row: NDArray[np.int64]  # (members,) an original row with the same quasi-identifiers
-    group: NDArray[np.int32]  # (members,)
-    kind: NDArray[np.int32]  # (members,) equal for people who look alike
-    kind_of_person: NDArray[np.int32]  # (original rows,)
+    row: Ints  # (members,) an original row with the same quasi-identifiers
+    group: Ints32  # (members,)
+    kind: Ints32  # (members,) equal for people who look alike
+    kind_of_person: Ints32  # (original rows,)
 
-    def take(self, chosen: NDArray[np.integer]) -> KnownMembers:
+    def take(self, chosen: AnyInts) -> KnownMembers:
         """Some of the members."""
         return KnownMembers(
             self.row[chosen], self.group[chosen], self.kind[chosen], self.kind_of_person
@@ -54,13 +53,13 @@ class AdversaryView(Derives):
     """The groups of one published table, or of a pair that a group number links."""
 
     name: str
-    size: NDArray[np.int64]  # (groups,) sensitive rows
-    group_of_row: NDArray[np.int32]  # (sensitive rows,)
+    size: Ints  # (groups,) sensitive rows
+    group_of_row: Ints32  # (sensitive rows,)
     sensitive: Mapping[str, Column]  # codes of those rows
     placement: Placement
-    place_of_target: NDArray[np.int32]  # (targets,)
+    place_of_target: Ints32  # (targets,)
     truth: Mapping[str, Codes]  # (targets,) in the published codes; cardinality where unpublished
-    group_of_person: NDArray[np.int32]  # (original rows,) −1 where unpublished or not certain
+    group_of_person: Ints32  # (original rows,) −1 where unpublished or not certain
     members: KnownMembers
     sampled: bool = False  # whether the targets are a sample of the people
     estimated: bool = False  # whether they were drawn from all targets, to estimate
@@ -89,7 +88,7 @@ class AdversaryView(Derives):
         """How often each value occurs in each group."""
         return count_classes(self.classes, list(self.sensitive.values()))
 
-    def share(self, attribute: str) -> NDArray[np.float64]:
+    def share(self, attribute: str) -> Floats:
         """The share of each value among all published rows: what any person may know."""
         column = self.sensitive[attribute]
         return column.counts / max(self.rows, 1)
@@ -99,8 +98,8 @@ def certain_view(
     name: str,
     classes: Classes,
     sensitive: Mapping[str, Column],
-    group_of_kind: NDArray[np.int32],
-    kind_of_person: NDArray[np.int32],
+    group_of_kind: Ints32,
+    kind_of_person: Ints32,
 ) -> AdversaryView:
     """Everybody fits one group, so the published rows themselves are the targets."""
     group_of_person = group_of_kind[kind_of_person]
@@ -122,7 +121,7 @@ def mixed_view(
     classes: Classes,
     sensitive: Mapping[str, Column],
     placement: Placement,
-    place_of_person: NDArray[np.int32],
+    place_of_person: Ints32,
     task: Task,
 ) -> AdversaryView:
     """Some people fit several groups: the targets are the people who fit any."""
@@ -151,7 +150,7 @@ def mixed_view(
     )
 
 
-def _placed(group_of_person: NDArray[np.int32], kind_of_person: NDArray[np.int32]) -> KnownMembers:
+def _placed(group_of_person: Ints32, kind_of_person: Ints32) -> KnownMembers:
     """The people who fit one group alone."""
     row = np.flatnonzero(group_of_person >= 0)
     return KnownMembers(row, group_of_person[row], kind_of_person[row], kind_of_person)
@@ -162,8 +161,8 @@ def covering_view(
     classes: Classes,  # of the sensitive rows, by group
     sensitive: Mapping[str, Column],
     cells: CodedTable,  # the table with generalized quasi-identifiers
-    row_of_group: NDArray[np.int64],  # (groups,) a row of it with the group's cells
-    size: NDArray[np.int64],  # (groups,) its rows
+    row_of_group: Ints,  # (groups,) a row of it with the group's cells
+    size: Ints,  # (groups,) its rows
     levels: Mapping[str, int],
     task: Task,
     rng: np.random.Generator,
@@ -188,11 +187,7 @@ def covering_view(
 
 
 def view_of_classes(
-    name: str,
-    table: CodedTable,
-    task: Task,
-    levels: Mapping[str, int],
-    rng: np.random.Generator,
+    name: str, table: CodedTable, task: Task, levels: Mapping[str, int], rng: np.random.Generator
 ) -> AdversaryView:
     """Read one generalized table, whose classes of equal cells are the groups."""
     classes = classes_of(table.quasi_identifiers, table.rows)
@@ -256,7 +251,7 @@ def exact_view(
     classes: Classes,  # of the sensitive rows, by group
     sensitive: Mapping[str, Column],
     people: CodedTable,
-    group_of_people: NDArray[np.int64],  # (people,) their group among the classes
+    group_of_people: Ints,  # (people,) their group among the classes
     task: Task,
 ) -> AdversaryView:
     """Read exact quasi-identifiers with their group, and the group's sensitive rows."""

@@ -26,7 +26,7 @@ from discreet.statements import Statement
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.roles import Distance, Role, Unit
-from discreet.typing import Floats
+from discreet.typing import Bools, Floats, Ints
 
 TOLERANCE = 1e-9  # for figures that are sums of logarithms or of shares; counts compare exactly
 
@@ -42,7 +42,7 @@ class Domain:
     distance: Distance = Distance.EQUAL
     hierarchy: Hierarchy | None = None  # for the hierarchical distance
     links: Links | None = None  # of a quasi-sensitive attribute
-    numbers: NDArray[np.float64] | None = None  # (values,) of an ordered type; NaN if missing
+    numbers: Floats | None = None  # (values,) of an ordered type; NaN if missing
 
     @classmethod
     def of(cls, column: Column, hierarchy: Hierarchy | None = None) -> Domain:
@@ -62,6 +62,7 @@ class Domain:
 
 
 Domains = Mapping[str, Domain]
+Spared = Mapping[str, Sequence[str | None]]  # by attribute: its values that are not sensitive
 PublishedValues = Mapping[str, Collection[str | None]]  # by sensitive attribute
 
 
@@ -72,7 +73,7 @@ class Verdict:
     holds: bool
     achieved: dict[str, float]  # the worst figure over classes and attributes, by parameter
     by_attribute: dict[str, float] = field(default_factory=dict)
-    passes: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # (classes,)
+    passes: Bools = field(default_factory=lambda: np.zeros(0, bool))  # (classes,)
     vacuous_for: tuple[str, ...] = ()  # the attributes of which it excludes nothing
 
     @classmethod
@@ -187,19 +188,14 @@ class Requirement(Named):
         """The figure of every class for one attribute (``""`` for a requirement on sizes)."""
 
     @abstractmethod
-    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> Bools:
         """Which classes pass for one attribute; exact where the figure is a ratio of counts."""
 
-    def further(
-        self,
-        counts: ClassCounts,
-        domains: Domains,
-        attribute: str,
-    ) -> dict[str, float]:
+    def further(self, counts: ClassCounts, domains: Domains, attribute: str) -> dict[str, float]:
         """The worst of any second figure, by parameter; of these a greater one is better."""
         return {}
 
-    def passes(self, counts: ClassCounts, domains: Domains) -> NDArray[np.bool_]:
+    def passes(self, counts: ClassCounts, domains: Domains) -> Bools:
         """Return which classes pass, for all its attributes together."""
         result = np.ones(counts.classes, bool)
         for attribute in self.attributes(counts):
@@ -243,9 +239,7 @@ class Requirement(Named):
         """
         return self
 
-    def sparing(
-        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
-    ) -> list[Requirement]:
+    def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
         """The requirements that say the same, but of sensitive values alone.
 
         ``spared`` has the values of some attributes that are not sensitive. A requirement that has
@@ -270,10 +264,10 @@ class SizeRequirement(Requirement):
     )  # a class may share one value
 
     @abstractmethod
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         """Which figures are within the bound, as far as a float can tell; ``judge`` decides."""
 
-    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> Bools:
         return self.accepts(self.figures(counts, domains, attribute))
 
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
@@ -301,16 +295,14 @@ class AttributeRequirement(Requirement):
         return ()
 
     @abstractmethod
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         """Which figures are within the bound, as far as a float can tell; ``judge`` decides."""
 
     @abstractmethod
-    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         """The figure of every class, from the counts of one attribute and the classes' sizes."""
 
-    def admits(
-        self, values: ValueCounts, size: NDArray[np.int64], domain: Domain
-    ) -> NDArray[np.bool_]:
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> Bools:
         """Return which classes pass, from the same."""
         return self.accepts(self.measure(values, size, domain))
 
@@ -340,17 +332,11 @@ class AttributeRequirement(Requirement):
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         return self.measure(self.counted(counts)[attribute], counts.size, domains[attribute])
 
-    def excess(
-        self,
-        values: ValueCounts,
-        size: NDArray[np.int64],
-        domain: Domain,
-        share: float,
-    ) -> Floats:
+    def excess(self, values: ValueCounts, size: Ints, domain: Domain, share: float) -> Floats:
         """``least_removed`` for one attribute, where the requirement is not absorbing."""
         return np.zeros(len(size))
 
-    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> Bools:
         return self.admits(self.counted(counts)[attribute], counts.size, domains[attribute])
 
     def for_table(
@@ -444,7 +430,7 @@ def requirements_within(
     return [requirement for requirement in narrowed if requirement is not None]
 
 
-def codes_of(domain: Domain, wanted: Iterable[str | None]) -> NDArray[np.int64]:
+def codes_of(domain: Domain, wanted: Iterable[str | None]) -> Ints:
     """The codes of some values; those that do not occur have none."""
     known = domain.code_of
     return np.array([known[value] for value in dict.fromkeys(wanted) if value in known], np.int64)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from discreet.table.persons import Keeping, OneRowEach, PersonBasis, Persons
 from discreet.table.roles import Unit
+from discreet.typing import Ints32, Words
 
 if TYPE_CHECKING:
     from discreet.knowledge.population import Population
@@ -47,7 +45,7 @@ class Basis:
     one_row_each: OneRowEach | None = None  # where the job names persons, each with one row
     persons: Persons | None = None  # where all rows of persons are published: the person of each
     keeping: Keeping = field(default_factory=Keeping)  # how these rows are published
-    people: NDArray[np.uint64] | None = None  # (rows, 2) keyed hashes, where there is a ledger
+    people: Words | None = None  # (rows, 2) keyed hashes, where there is a ledger
     population: Population | None = None  # where a requirement compares with one
     population_size: int | None = None  # the persons of whom the rows are a random sample
-    household: NDArray[np.int32] | None = None  # (rows,) of figures of risk, never of a method
+    household: Ints32 | None = None  # (rows,) of figures of risk, never of a method

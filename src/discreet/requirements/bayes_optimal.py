@@ -26,14 +26,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.table.counts import ValueCounts
-from discreet.typing import Floats
+from discreet.typing import AnyInts, Bools, Floats, Ints
 
 
-def dense_counts(values: ValueCounts) -> NDArray[np.int64]:
+def dense_counts(values: ValueCounts) -> Ints:
     """The counts as a matrix (classes, values)."""
     dense = np.zeros((values.classes, values.cardinality), np.int64)
     dense[values.class_of_entry, values.value] = values.count
@@ -49,9 +48,9 @@ def estimated_prior(by_kind: ValueCounts) -> Floats:
 
 def posterior_belief(
     by_class: ValueCounts,
-    class_of_kind: NDArray[np.integer],  # (kinds,)
+    class_of_kind: AnyInts,  # (kinds,)
     prior: Floats,
-    weight: NDArray[np.float64],  # (kinds,) f(q), or any multiple of it
+    weight: Floats,  # (kinds,) f(q), or any multiple of it
 ) -> Floats:
     """β(q, s, T*) for every kind and value (equation 1)."""
     _check_prior(prior, weight, len(class_of_kind), by_class.cardinality)
@@ -79,7 +78,7 @@ def posterior_belief(
     return result
 
 
-def _check_prior(prior: Floats, weight: NDArray[np.float64], kinds: int, cardinality: int) -> None:
+def _check_prior(prior: Floats, weight: Floats, kinds: int, cardinality: int) -> None:
     if prior.shape != (kinds, cardinality) or weight.shape != (kinds,):
         raise InputError(
             f"f(s|q) has the shape {prior.shape} and f(q) {weight.shape}; they must be"
@@ -91,25 +90,23 @@ def _check_prior(prior: Floats, weight: NDArray[np.float64], kinds: int, cardina
         raise InputError("f(s|q) must sum to 1 over the values, for all quasi-identifiers.")
 
 
-def positive_disclosure(belief: Floats, rows: NDArray[np.int64], delta: float) -> NDArray[np.bool_]:
+def positive_disclosure(belief: Floats, rows: Ints, delta: float) -> Bools:
     """Definition 3.1: β > 1 − δ, and someone of that kind does have the value.
 
     ``rows`` is the original table's count of each kind and value.
     """
-    disclosed: NDArray[np.bool_] = (belief > 1 - delta) & (rows > 0)
+    disclosed: Bools = (belief > 1 - delta) & (rows > 0)
     return disclosed
 
 
-def negative_disclosure(
-    belief: Floats, rows: NDArray[np.int64], epsilon: float
-) -> NDArray[np.bool_]:
+def negative_disclosure(belief: Floats, rows: Ints, epsilon: float) -> Bools:
     """Definition 3.2: β < ε, and someone of that kind does not have the value."""
     others = rows.sum(axis=1, keepdims=True) - rows
-    disclosed: NDArray[np.bool_] = (belief < epsilon) & (others > 0)
+    disclosed: Bools = (belief < epsilon) & (others > 0)
     return disclosed
 
 
-def privacy_breach(prior: Floats, belief: Floats, rho1: float, rho2: float) -> NDArray[np.bool_]:
+def privacy_breach(prior: Floats, belief: Floats, rho1: float, rho2: float) -> Bools:
     """The (ρ1, ρ2)-breach: unlikely before and likely after, or likely before and not after."""
     upward = (prior < rho1) & (belief > rho2)
     downward = (prior > 1 - rho1) & (belief < 1 - rho2)
@@ -130,7 +127,7 @@ class BayesFigures:
 def bayes_figures(
     by_class: ValueCounts,
     by_kind: ValueCounts,
-    class_of_kind: NDArray[np.integer],
+    class_of_kind: AnyInts,
     *,
     prior: Floats | None = None,
     weight: Floats | None = None,

@@ -26,7 +26,6 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.errors import InputError
@@ -47,7 +46,7 @@ from discreet.table.counts import ValueCounts
 from discreet.table.kernels.lists import stretches
 from discreet.table.persons import PersonBasis
 from discreet.table.roles import Distance, Unit
-from discreet.typing import Codes, Floats, Ints
+from discreet.typing import Bools, Codes, Floats, Ints
 
 
 class TCloseness(SparingRequirement):
@@ -95,7 +94,7 @@ class TCloseness(SparingRequirement):
             least = np.where(covered < enough, size, least)
         return least
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return figures <= self.t + TOLERANCE
 
     def problems(self, domains: Domains) -> list[str]:

@@ -54,6 +54,7 @@ from discreet.requirements.base import (
     Domains,
     PublishedValues,
     Requirement,
+    Spared,
     codes_of,
 )
 from discreet.requirements.basis import PopulationSource
@@ -80,9 +81,7 @@ class SparingRequirement(AttributeRequirement):
     def spared_values(self) -> tuple[str | None, ...]:
         return self.non_sensitive or ()
 
-    def sparing(
-        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
-    ) -> list[Requirement]:
+    def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
         if self.non_sensitive is not None:
             return [self]
         return with_values(self, "non_sensitive", (), spared, sensitive)
@@ -165,7 +164,7 @@ def with_values(
     requirement: AttributeRequirement,
     field: str,
     given: tuple[str | None, ...],
-    spared: Mapping[str, Sequence[str | None]],
+    spared: Spared,
     sensitive: Sequence[str],
 ) -> list[Requirement]:
     """One requirement for the attributes with the same non-sensitive values, and for the rest.

@@ -24,12 +24,11 @@ All are closed under merging passing classes. Where it is not obvious, the class
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
 from discreet.requirements.base import (
@@ -42,6 +41,7 @@ from discreet.requirements.base import (
     GuaranteeScope,
     PublishedValues,
     Requirement,
+    Spared,
     codes_of,
     group_of_each,
 )
@@ -58,7 +58,7 @@ from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.kernels import kernel
 from discreet.table.persons import PersonBasis
 from discreet.table.roles import Unit
-from discreet.typing import Floats, Ints
+from discreet.typing import Bools, Floats, Ints, Ints32
 
 
 class Diversity(AttributeRequirement):
@@ -118,7 +118,7 @@ class Diversity(AttributeRequirement):
         figures[disclosing] = self.on_all_values.figures(part, domains, attribute)
         return figures
 
-    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> Bools:
         if not self.counts_sensitive_rows:
             return super().judge(counts, domains, attribute)
         disclosing, part = self._sensitive_rows(counts, domains[attribute], attribute)
@@ -128,7 +128,7 @@ class Diversity(AttributeRequirement):
 
     def _sensitive_rows(
         self, counts: ClassCounts, domain: Domain, attribute: str
-    ) -> tuple[NDArray[np.bool_], ClassCounts]:
+    ) -> tuple[Bools, ClassCounts]:
         """The classes with a sensitive value, and the counts of their rows that have one."""
         values = counts.values[attribute]
         sensitive = np.ones(values.cardinality, bool)
@@ -193,7 +193,7 @@ class DistinctLDiversity(LevelledRequirement, Diversity):
             figures = np.where(disclosing, figures, np.maximum(figures, self.l))
         return figures
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return figures >= self.l
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
@@ -263,7 +263,7 @@ class EntropyLDiversity(SparingRequirement, Diversity):
         )
         return least
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return figures >= self.l * (1 - TOLERANCE)
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
@@ -313,18 +313,16 @@ class RecursiveClDiversity(Diversity):
         np.divide(head, tail, out=figures, where=tail > 0)
         return figures
 
-    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> Bools:
         if self.l == 1:
             return np.ones(len(size), bool)
         head, tail = scaled(*self._head_and_tail(values, domain), exact(self.c))
         return head < tail
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return figures < self.c
 
-    def sparing(
-        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
-    ) -> list[Requirement]:
+    def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
         plain = PdRecursiveClDiversity(
             attribute=self.attribute,
             attackers=self.attackers,
@@ -335,7 +333,7 @@ class RecursiveClDiversity(Diversity):
         split = plain.sparing(spared, sensitive)
         return [self] if split == [plain] else split
 
-    def _may_disclose(self, domain: Domain) -> NDArray[np.int64]:
+    def _may_disclose(self, domain: Domain) -> Ints:
         """The codes of the values that may be disclosed."""
         return np.zeros(0, np.int64)
 
@@ -399,7 +397,7 @@ class PdRecursiveClDiversity(RecursiveClDiversity):
     def spared_field(self) -> str:
         return "disclosable"
 
-    def _may_disclose(self, domain: Domain) -> NDArray[np.int64]:
+    def _may_disclose(self, domain: Domain) -> Ints:
         return codes_of(domain, self.disclosable)
 
     def problems(self, domains: Domains) -> list[str]:
@@ -411,9 +409,7 @@ class PdRecursiveClDiversity(RecursiveClDiversity):
     def naming(self, values: PublishedValues) -> Requirement:
         return self.model_copy(update={"disclosable": self.occurring(self.disclosable, values)})
 
-    def sparing(
-        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
-    ) -> list[Requirement]:
+    def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
         return with_values(self, "disclosable", self.disclosable, spared, sensitive)
 
     @property
@@ -459,9 +455,7 @@ class NpdRecursiveClDiversity(Diversity):
             raise ValueError("is for the other l-diversity requirements. Remove it")
         return ruled_out
 
-    def sparing(
-        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
-    ) -> list[Requirement]:
+    def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
         return with_values(self, "disclosable", self.disclosable, spared, sensitive)
 
     @property
@@ -478,14 +472,14 @@ class NpdRecursiveClDiversity(Diversity):
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         return self.positive.measure(values, size, domain)
 
-    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> Bools:
         result = self.positive.admits(values, size, domain)
         if self.not_ruled_out:
             part, whole = scaled(self._rarest(values, domain), size, exact(self.c2))
             result &= part >= whole
         return result
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return figures < self.c1 if self.l > 1 else np.ones(len(figures), bool)
 
     def further(self, counts: ClassCounts, domains: Domains, attribute: str) -> dict[str, float]:
@@ -567,15 +561,15 @@ class PDiversity(LevelledRequirement, Diversity):
         """Return the rows of each class that the greatest count is compared with."""
         return size
 
-    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> Bools:
         greatest = self.greatest_kind(values, domain)
         if greatest is None:
             return np.zeros(len(size), bool)
         whole, part = scaled(self._spread(values, size, greatest), greatest, exact(self.l))
-        enough: NDArray[np.bool_] = (whole >= part) | (greatest == 0)
+        enough: Bools = (whole >= part) | (greatest == 0)
         return enough
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return figures >= self.l
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
@@ -634,12 +628,12 @@ class MDiversity(PDiversity):
 # Compiled: called for every step of searches; NumPy would sort the counts of each class.
 @kernel
 def head_and_tail(
-    start: NDArray[np.int64],
-    value: NDArray[np.int32],
-    count: NDArray[np.int64],
-    may_disclose: NDArray[np.bool_],  # (values,)
+    start: Ints,
+    value: Ints32,
+    count: Ints,
+    may_disclose: Bools,  # (values,)
     struck: int,  # ℓ − 2
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Ints, Ints]:
     """r_y and tail(s_y) of every class; (0, size) where all values may be disclosed."""
     # Room for the counts that are struck, of the longest class.
     classes = len(start) - 1

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.counts import ValueCounts
+from discreet.typing import Ints
 
 INT64_LIMIT = int(np.iinfo(np.int64).max)
 
@@ -22,14 +23,12 @@ def exact(bound: float) -> Fraction:
     return Fraction(str(bound))
 
 
-def scaled(
-    part: NDArray[np.int64], whole: NDArray[np.int64], bound: Fraction
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def scaled(part: Ints, whole: Ints, bound: Fraction) -> tuple[NDArray[Any], NDArray[Any]]:
     """Two integer arrays that compare as ``part`` and ``bound · whole`` do."""
     return _times(part, bound.denominator), _times(whole, bound.numerator)
 
 
-def product(one: NDArray[np.int64], other: NDArray[np.int64] | np.int64) -> NDArray[Any]:
+def product(one: Ints, other: Ints | np.int64) -> NDArray[Any]:
     """The product of counts, which the weights of persons can take beyond 64 bits."""
     if int(one.max(initial=0)) * int(np.max(other, initial=0)) < INT64_LIMIT:
         small: NDArray[Any] = one * other
@@ -38,7 +37,7 @@ def product(one: NDArray[np.int64], other: NDArray[np.int64] | np.int64) -> NDAr
     return large
 
 
-def _times(counts: NDArray[np.int64], factor: int) -> NDArray[Any]:
+def _times(counts: Ints, factor: int) -> NDArray[Any]:
     if int(counts.max(initial=0)) * factor < INT64_LIMIT:
         return counts * factor
     return counts.astype(object) * factor  # Python's own integers: slow, and never wrong

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.requirements.base import Algebra, ClassNeeds, Domains, SizeRequirement
@@ -14,7 +13,7 @@ from discreet.statements import Statement
 from discreet.table.counts import ClassCounts
 from discreet.table.persons import PersonBasis
 from discreet.table.roles import Unit
-from discreet.typing import Floats
+from discreet.typing import Bools, Floats
 
 
 class KAnonymity(SizeRequirement):
@@ -33,7 +32,7 @@ class KAnonymity(SizeRequirement):
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         return counts.members.astype(np.float64)
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return figures >= self.k
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:

@@ -7,12 +7,11 @@ refined classes, and each of these must pass; the figure of a class is its worst
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from discreet.by_name import ByName
@@ -25,6 +24,7 @@ from discreet.requirements.base import (
     GuaranteeScope,
     PublishedValues,
     Requirement,
+    Spared,
 )
 from discreet.requirements.basis import Counting
 from discreet.requirements.diversity import (
@@ -41,7 +41,7 @@ from discreet.requirements.judge import stated
 from discreet.statements import stating
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts
 from discreet.table.roles import Unit
-from discreet.typing import Floats
+from discreet.typing import Bools, Floats, Ints
 
 DIVERSITIES: tuple[type[Diversity], ...] = (
     DistinctLDiversity,
@@ -106,10 +106,10 @@ class MultiAttributeLDiversity(AttributeRequirement):
     def coverage(self) -> GuaranteeScope:  # type: ignore[override]
         return replace(self.model.coverage, names=self.named)
 
-    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         return self.model.measure(values, size, domain)
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return self.model.accepts(figures)
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
@@ -121,7 +121,7 @@ class MultiAttributeLDiversity(AttributeRequirement):
         worse.at(figures, refined.class_of_refined, inner)
         return figures
 
-    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> Bools:
         refined = refined_counts(counts, attribute)
         admitted = self.model.judge(_as_classes(refined, attribute), domains, attribute)
         result = np.ones(counts.classes, bool)
@@ -139,9 +139,7 @@ class MultiAttributeLDiversity(AttributeRequirement):
     def given_others(self) -> AttributeRequirement:
         return self.model
 
-    def sparing(
-        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
-    ) -> list[Requirement]:
+    def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
         named = self.named or tuple(sensitive)
         split = self.model.model_copy(update={"attribute": named}).sparing(spared, sensitive)
         if not set(named) & set(spared):

@@ -27,13 +27,12 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.requirements.feasibility import value_entropy
 from discreet.table.budgets import AT_ONCE
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
-from discreet.typing import Floats
+from discreet.typing import Bools, Floats, Ints
 
 Plan = Sequence[Sequence[int]]  # the numbers of the attributes in each table
 
@@ -45,9 +44,9 @@ class Information:
     """Entropies and pairwise mutual information of some attributes."""
 
     names: tuple[str, ...]
-    entropy: NDArray[np.float64]  # (attributes,)
+    entropy: Floats  # (attributes,)
     mutual: Floats  # (attributes, attributes) symmetric, 0 on the diagonal
-    sensitive_share: NDArray[np.float64]  # (attributes,) of rows whose value is sensitive
+    sensitive_share: Floats  # (attributes,) of rows whose value is sensitive
 
     @cached_property
     def exposable(self) -> Floats:
@@ -69,8 +68,7 @@ class Information:
 
 
 def measure_information(
-    columns: Sequence[Column],
-    sensitive_values: Mapping[str, NDArray[np.bool_]] | None = None,
+    columns: Sequence[Column], sensitive_values: Mapping[str, Bools] | None = None
 ) -> Information:
     """The information of some columns; values that no mask covers are all sensitive."""
     entropy = np.array([value_entropy(column.counts) for column in columns])
@@ -97,7 +95,7 @@ def mutual_information(first: Column, second: Column) -> float:
     return max(0.0, both - value_entropy(joint))
 
 
-def joint_counts(first: Column, second: Column) -> NDArray[np.int64]:
+def joint_counts(first: Column, second: Column) -> Ints:
     """Return how often each pair of values occurs, in no particular order."""
     if first.cardinality * second.cardinality <= AT_ONCE:
         cells = first.codes.astype(np.int64) * second.cardinality + second.codes

@@ -27,7 +27,6 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.errors import InputError
@@ -39,7 +38,7 @@ from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.kernels.lists import entries_of, stretches
 from discreet.table.persons import PersonBasis
 from discreet.table.roles import Role, Unit
-from discreet.typing import Floats, Ints
+from discreet.typing import Bools, Floats, Ints
 
 Weights = Literal["equal", "prior"]
 
@@ -86,20 +85,18 @@ class QsClDiversity(LinkRequirement):
         ge=1, description="The tail begins with the l-th likeliest label."
     )
 
-    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         head, tail = self._head_and_tail(values, domain)
         figures = np.full(len(head), np.inf)
         np.divide(head, tail, out=figures, where=tail > TOLERANCE)
         figures[head == 0] = 0.0
         return figures
 
-    def admits(
-        self, values: ValueCounts, size: NDArray[np.int64], domain: Domain
-    ) -> NDArray[np.bool_]:
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> Bools:
         head, tail = self._head_and_tail(values, domain)
         return head <= self.c * tail + TOLERANCE
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return figures <= self.c + TOLERANCE
 
     def _head_and_tail(self, values: ValueCounts, domain: Domain) -> tuple[Floats, Floats]:
@@ -131,10 +128,10 @@ class QsTCloseness(LinkRequirement):
     def needs_prior(self) -> bool:
         return True
 
-    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         return LabelPosteriors(values, links_of(domain), self.weights).distance(self.distance)
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return figures <= self.t + TOLERANCE
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:

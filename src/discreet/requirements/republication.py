@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.requirements.base import Algebra, AttributeRequirement, Domain
@@ -21,7 +20,7 @@ from discreet.requirements.exact_ratios import exact, scaled
 from discreet.statements import Statement
 from discreet.table.counts import ValueCounts
 from discreet.table.roles import Unit
-from discreet.typing import Floats
+from discreet.typing import Bools, Floats, Ints
 
 Buckets = Literal["distinct", "equal-multiplicity"]
 
@@ -42,7 +41,7 @@ class MInvarianceRequirement(SparingRequirement):
         description="Whether each value occurs once, or all of them equally often.",
     )
 
-    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         distinct = np.diff(values.start)
         most = _extreme(np.maximum, values)
         even = most <= 1 if self.buckets == "distinct" else most == _extreme(np.minimum, values)
@@ -52,7 +51,7 @@ class MInvarianceRequirement(SparingRequirement):
             figures = np.where(harmless, np.maximum(figures, self.m), figures)
         return figures
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return figures >= self.m
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
@@ -73,16 +72,14 @@ class RhoDifference(AttributeRequirement):
 
     rho: float = Field(gt=0, le=1, description="The greatest belief that an attacker may reach.")
 
-    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         return _extreme(np.maximum, values) / np.maximum(size, 1)
 
-    def admits(
-        self, values: ValueCounts, size: NDArray[np.int64], domain: Domain
-    ) -> NDArray[np.bool_]:
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> Bools:
         part, whole = scaled(_extreme(np.maximum, values), size, exact(self.rho))
         return part <= whole
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return figures <= self.rho
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
@@ -96,10 +93,10 @@ class RhoDifference(AttributeRequirement):
 class SeriesRequirement(AttributeRequirement):
     """A guarantee about all releases of a series, which no single release can prove."""
 
-    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         raise NotImplementedError(f"{self.name} is judged on a series, not on one release.")
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         raise NotImplementedError(f"{self.name} is judged on a series, not on one release.")
 
 
@@ -139,9 +136,9 @@ class SeriesBcfAnonymity(SeriesRequirement):
         return Statement("bcf-anonymity-in-series", k=self.k, subject=self.subject)
 
 
-def _extreme(pick: np.ufunc, values: ValueCounts) -> NDArray[np.int64]:
+def _extreme(pick: np.ufunc, values: ValueCounts) -> Ints:
     """The greatest or the least count of every group; no group is empty."""
     if not values.classes:
         return np.zeros(0, np.int64)
-    result: NDArray[np.int64] = pick.reduceat(values.count, values.start[:-1])
+    result: Ints = pick.reduceat(values.count, values.start[:-1])
     return result

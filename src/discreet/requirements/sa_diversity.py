@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.errors import InputError
@@ -23,6 +22,7 @@ from discreet.requirements.base import (
     GuaranteeScope,
     PublishedValues,
     Requirement,
+    Spared,
 )
 from discreet.requirements.basis import PopulationSource
 from discreet.requirements.covered_values import Value
@@ -30,7 +30,7 @@ from discreet.requirements.diversity import DistinctLDiversity
 from discreet.statements import Statement, stating
 from discreet.table.counts import ClassCounts
 from discreet.table.roles import Unit
-from discreet.typing import Floats
+from discreet.typing import Bools, Floats
 
 Reader = Literal["pair", "row"]
 
@@ -57,7 +57,7 @@ class SaDiversity(Requirement):
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         return np.diff(counts.values[attribute].start).astype(np.float64)
 
-    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> Bools:
         return self.figures(counts, domains, attribute) >= self.l[attribute]
 
     @property
@@ -78,9 +78,7 @@ class SaDiversity(Requirement):
         left = {name: ell for name, ell in self.l.items() if name in attributes}
         return self.model_copy(update={"l": left}) if left else None
 
-    def sparing(
-        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
-    ) -> list[Requirement]:
+    def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
         rest = self.within([name for name in self.l if name not in spared])
         return [
             *([] if rest is None else [rest]),
@@ -139,9 +137,7 @@ class ConditionalLDiversity(Requirement):
     def coverage(self) -> GuaranteeScope:  # type: ignore[override]
         return GuaranteeScope(all_values=not self.non_sensitive)
 
-    def sparing(
-        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
-    ) -> list[Requirement]:
+    def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
         others = {name: tuple(values) for name, values in spared.items() if name != self.known}
         if self.non_sensitive is not None or not others:
             return [self]
@@ -172,7 +168,7 @@ class ConditionalLDiversity(Requirement):
             ) from None
         return np.where(np.isinf(remaining[attribute]), self.l, remaining[attribute])
 
-    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> Bools:
         return self.figures(counts, domains, attribute) >= self.l
 
     def problems(self, domains: Domains) -> list[str]:

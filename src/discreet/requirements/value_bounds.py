@@ -17,12 +17,11 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from discreet.requirements.base import (
@@ -35,6 +34,7 @@ from discreet.requirements.base import (
     KnownParts,
     PublishedValues,
     Requirement,
+    Spared,
     codes_of,
     group_of_each,
 )
@@ -46,7 +46,7 @@ from discreet.statements import Statement
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.persons import PersonBasis
 from discreet.table.roles import Unit
-from discreet.typing import Floats, Ints
+from discreet.typing import Bools, Floats, Ints
 
 
 class SharesInLargeClasses(SparingRequirement):
@@ -68,18 +68,18 @@ class SharesInLargeClasses(SparingRequirement):
         unbounded = share == 0 or self.non_sensitive
         return ClassNeeds(rows, 1 if unbounded else math.ceil(1 / exact(share)))
 
-    def passes(self, counts: ClassCounts, domains: Domains) -> NDArray[np.bool_]:
+    def passes(self, counts: ClassCounts, domains: Domains) -> Bools:
         return super().passes(counts, domains) & (counts.members >= self.bounds[0])
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         figures: Floats = self.greatest(values, domain) / size
         return figures
 
-    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> Bools:
         part, whole = scaled(self.greatest(values, domain), size, exact(self.bounds[1]))
         return part <= whole
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return figures <= self.bounds[1]
 
     def further(self, counts: ClassCounts, domains: Domains, attribute: str) -> dict[str, float]:
@@ -107,9 +107,7 @@ class AlphaKAnonymity(SharesInLargeClasses):
     def bounds(self) -> tuple[int, float]:
         return self.k, self.alpha
 
-    def sparing(
-        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
-    ) -> list[Requirement]:
+    def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
         if self.value is not None:  # it names the value that it bounds
             return [self]
         return super().sparing(spared, sensitive)
@@ -227,7 +225,7 @@ class BetaLikeness(SparingRequirement):
             figures = by_class(np.maximum, np.where(covered, gain, 0.0), values)
         return figures
 
-    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> Bools:
         total = values.total
         part, whole = scaled(
             product(values.count, total.sum()),
@@ -242,7 +240,7 @@ class BetaLikeness(SparingRequirement):
             within |= ~self.is_sensitive(domain)[values.value]
         return by_class(np.logical_and, within, values)
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return figures <= self.beta
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
@@ -283,7 +281,7 @@ class DeltaDisclosure(SparingRequirement):
         figures[lacks] = np.inf
         return figures
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return figures < self.delta
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.table.budgets import AT_ONCE, IN_CACHE, MOST_ENTRIES, TABLE_CELLS
 from discreet.table.classes import group_lists
@@ -301,7 +300,7 @@ def _searched(first: Ints, box: Ints32, supply: Ints, count: Ints) -> tuple[Ints
     return part[kinds.class_of_row], part_of_box
 
 
-def impossible_values(sets: Sets, codes: Ints32, possible: PossibleRows) -> NDArray[np.bool_]:
+def impossible_values(sets: Sets, codes: Ints32, possible: PossibleRows) -> Bools:
     """Return which entries of the sets no possible row of their group has."""
     impossible = np.zeros(len(sets.value), np.bool_)
     row_group = np.repeat(np.arange(sets.groups), np.diff(possible.start))

@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.table.coded_table import Column
 from discreet.table.roles import Distance, ValueType
+from discreet.typing import Bools
 
 REST = "(rest)"
 
@@ -119,7 +119,7 @@ def _bit(column: Column, name: str, holding: Sequence[int]) -> Column:
     state[np.array(holding, np.int64)] = 1
     if column.has_null:
         state[-1] = 2
-    occurs: NDArray[np.bool_] = np.bincount(state, column.counts, 3) > 0
+    occurs: Bools = np.bincount(state, column.counts, 3) > 0
     code_of_state = np.cumsum(occurs, dtype=np.int32) - 1
     shown = [value for value, there in zip((0, 1, None), occurs, strict=True) if there]
     text = [None if value is None else str(value) for value in shown]

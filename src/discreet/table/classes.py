@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.table.budgets import IN_CACHE, TABLE_CELLS
 from discreet.table.coded_table import Column, count_codes
-from discreet.typing import AnyInts, Codes
+from discreet.typing import AnyInts, Codes, Ints, Ints32
 
 KEY_LIMIT = 2**62
 HASH_FACTOR = 0x9E3779B97F4A7C15
@@ -27,34 +26,29 @@ HASH_FACTOR = 0x9E3779B97F4A7C15
 class Classes:
     """A partition of rows."""
 
-    class_of_row: NDArray[np.int32]  # (rows,)
-    first_row: NDArray[np.int64]  # (classes,) a row of each class, the first
-    size: NDArray[np.int64]  # (classes,)
+    class_of_row: Ints32  # (rows,)
+    first_row: Ints  # (classes,) a row of each class, the first
+    size: Ints  # (classes,)
 
     @property
     def count(self) -> int:
         return len(self.size)
 
     @classmethod
-    def of_numbers(cls, number: NDArray[np.int32]) -> Classes:
+    def of_numbers(cls, number: Ints32) -> Classes:
         """The classes of rows with the same number, from 0 without a gap."""
         _, first, size = np.unique(number, return_index=True, return_counts=True)
         return cls(number, first, size)
 
 
-def classes_of(
-    columns: Sequence[Column], rows: int, weights: NDArray[np.int64] | None = None
-) -> Classes:
+def classes_of(columns: Sequence[Column], rows: int, weights: Ints | None = None) -> Classes:
     """The classes of rows that agree in all the given columns (one class if there are none)."""
     codes, cardinalities = [c.codes for c in columns], [c.cardinality for c in columns]
     return group_codes(codes, cardinalities, rows, weights)
 
 
 def group_codes(
-    codes: Sequence[AnyInts],
-    cardinalities: Sequence[int],
-    rows: int,
-    weights: NDArray[np.int64] | None = None,
+    codes: Sequence[AnyInts], cardinalities: Sequence[int], rows: int, weights: Ints | None = None
 ) -> Classes:
     """Group rows by the combination of their codes; with weights, sizes are sums of weights."""
     keys, bound = pack_keys(codes, cardinalities, rows)
@@ -65,7 +59,7 @@ def group_codes(
     return replace(classes, size=size)
 
 
-def group_lists(start: NDArray[np.int64], value: Codes, cardinality: int) -> Classes:
+def group_lists(start: Ints, value: Codes, cardinality: int) -> Classes:
     """Group lists of codes: together are those with the same codes in the same order.
 
     List i is ``value[start[i]:start[i + 1]]``; codes are below the cardinality.
@@ -86,7 +80,7 @@ def group_lists(start: NDArray[np.int64], value: Codes, cardinality: int) -> Cla
 
 def pack_keys(
     codes: Sequence[AnyInts], cardinalities: Sequence[int], rows: int
-) -> tuple[NDArray[np.int64], int]:
+) -> tuple[Ints, int]:
     """One int64 key a row, equal exactly where all codes are, and a bound above every key."""
     keys, bound = np.zeros(rows, np.int64), 1
     for column, cardinality in zip(codes, cardinalities, strict=True):
@@ -101,7 +95,7 @@ def pack_keys(
     return keys, bound
 
 
-def _group_keys(keys: NDArray[np.int64], bound: int) -> Classes:
+def _group_keys(keys: Ints, bound: int) -> Classes:
     if bound > min(TABLE_CELLS, 64 * len(keys)):
         return _numbered(_first_by_hash(keys))
     # Part by part, so that no array but the result has an entry for each row.
@@ -131,7 +125,7 @@ def _numbered(first: Codes) -> Classes:
     return Classes(class_of_row, np.flatnonzero(begins), np.bincount(class_of_row))
 
 
-def _first_by_hash(keys: NDArray[np.int64]) -> Codes:
+def _first_by_hash(keys: Ints) -> Codes:
     """Return for each row the first row with the same key.
 
     Each round hashes the remaining keys anew; the first row in a slot settles all rows of its key.

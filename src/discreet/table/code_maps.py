@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from discreet.table.budgets import IN_CACHE
 from discreet.table.classes import group_codes, pack_keys
 from discreet.table.coded_table import CodedTable, Column, exact_value
-from discreet.typing import AnyInts, Codes
+from discreet.typing import AnyInts, Codes, Floats, Ints
 
 Number = TypeVar("Number", bound=np.generic)
 
 
-def code_of_value(published: Column, source: Column) -> NDArray[np.int64]:
+def code_of_value(published: Column, source: Column) -> Ints:
     """Return the code in the published column of each value of the source's, −1 where absent.
 
     Numbers and dates are compared by value, everything else by text.
@@ -35,7 +35,7 @@ def code_of_value(published: Column, source: Column) -> NDArray[np.int64]:
     return codes
 
 
-def code_of_text(dictionary: pl.Series, texts: pl.Series) -> NDArray[np.int64]:
+def code_of_text(dictionary: pl.Series, texts: pl.Series) -> Ints:
     """Return the place of each text in a dictionary without duplicates, −1 where absent."""
     if dictionary.equals(texts, null_equal=True):  # the groups of two tables of a release
         return np.arange(len(texts))
@@ -78,8 +78,8 @@ def excess(
     columns: Sequence[Codes],
     other_columns: Sequence[Codes],
     cardinalities: Sequence[int],
-    weights: NDArray[np.int64] | None = None,
-    weights_of_others: NDArray[np.int64] | None = None,
+    weights: Ints | None = None,
+    weights_of_others: Ints | None = None,
 ) -> int:
     """Return how many of some rows exceed the others'; a row may count more than once."""
     if not columns:
@@ -97,11 +97,8 @@ def excess(
 
 
 def _counted(
-    codes: Sequence[Codes],
-    cardinalities: Sequence[int],
-    bound: int,
-    weights: NDArray[np.int64] | None,
-) -> NDArray[np.float64]:
+    codes: Sequence[Codes], cardinalities: Sequence[int], bound: int, weights: Ints | None
+) -> Floats:
     """Return how often each of few combinations of codes occurs."""
     counts = np.zeros(bound)
     for first in range(0, len(codes[0]), IN_CACHE):

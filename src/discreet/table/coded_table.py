@@ -23,11 +23,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.table.budgets import IN_CACHE
 from discreet.table.roles import Distance, Role, ValueType
-from discreet.typing import AnyInts, Codes, Ints
+from discreet.typing import AnyInts, Codes, Floats, Ints
 
 if TYPE_CHECKING:
     from discreet.table.classes import Classes
@@ -69,14 +68,14 @@ class Column(Derives):
     codes: Codes  # (rows,)
     text: pl.Series  # (values,) String, sorted by value; null, if any, last
     values: pl.Series  # (values,) as published: in the source's own dtype and spelling
-    numbers: NDArray[np.float64] | None = None  # (values,) for ordered types; NaN for null
+    numbers: Floats | None = None  # (values,) for ordered types; NaN for null
     distance: Distance = Distance.EQUAL
     separator: str | None = None  # between the members of a multi-valued cell
-    weights: NDArray[np.int64] | None = None  # (entries,) the rows that each represents; None: one
-    total: NDArray[np.int64] | None = None  # (values,) in the whole table, where this is a part
+    weights: Ints | None = None  # (entries,) the rows that each represents; None: one
+    total: Ints | None = None  # (values,) in the whole table, where this is a part
     importance: float = 1.0  # of a quasi-identifier: how much its loss of information weighs
     # (values,) what cells lost before any method, where rare values were lifted or masked
-    lost: NDArray[np.float64] | None = None
+    lost: Floats | None = None
 
     @property
     def cardinality(self) -> int:
@@ -89,18 +88,18 @@ class Column(Derives):
         return self.text.null_count() > 0
 
     @cached_property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Ints:
         """The number of rows with each value."""
         if self.weights is None:
             return count_codes(self.codes, self.cardinality)
         return np.bincount(self.codes, self.weights, self.cardinality).astype(np.int64, copy=False)
 
     @property
-    def reference(self) -> NDArray[np.int64]:
+    def reference(self) -> Ints:
         """The number of rows with each value in the whole table."""
         return self.counts if self.total is None else self.total
 
-    def take(self, rows: NDArray[np.integer]) -> Column:
+    def take(self, rows: AnyInts) -> Column:
         """The same column for some rows; the dictionary stays."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, codes=self.codes[rows], weights=weights)
@@ -160,7 +159,7 @@ class CodedTable(Derives):
     columns: Mapping[str, Column]
     rows: int
     left_out: Sequence[str] = field(default=())  # identifiers and dropped columns: never coded
-    weights: NDArray[np.int64] | None = None  # (entries,) of a counted table; its columns have them
+    weights: Ints | None = None  # (entries,) of a counted table; its columns have them
 
     def __getitem__(self, name: str) -> Column:
         return self.columns[name]
@@ -177,7 +176,7 @@ class CodedTable(Derives):
         """The length of the columns: the number of rows, but of a counted table."""
         return self.rows if self.weights is None else len(self.weights)
 
-    def counted(self, weights: NDArray[np.int64]) -> CodedTable:
+    def counted(self, weights: Ints) -> CodedTable:
         """The same entries, each representing several rows."""
         columns = {c.name: replace(c, weights=weights) for c in self}
         return replace(self, columns=columns, rows=int(weights.sum()), weights=weights)
@@ -207,7 +206,7 @@ class CodedTable(Derives):
         return [column for column in self if column.role.unchanged]
 
     @property
-    def analysis_weights(self) -> NDArray[np.float64] | None:
+    def analysis_weights(self) -> Floats | None:
         """(rows,) The weight of each row, as analysts use it; None without a weight."""
         for column in self.with_role(Role.WEIGHT):
             assert column.numbers is not None
@@ -215,12 +214,12 @@ class CodedTable(Derives):
         return None
 
     @property
-    def sampling_weights(self) -> NDArray[np.float64] | None:
+    def sampling_weights(self) -> Floats | None:
         """(rows,) The persons that each row represents, at least itself; None without a weight."""
         weights = self.analysis_weights
         return None if weights is None else np.maximum(weights, 1.0)
 
-    def take(self, rows: NDArray[np.integer]) -> CodedTable:
+    def take(self, rows: AnyInts) -> CodedTable:
         """The same table for some rows."""
         columns = {name: column.take(rows) for name, column in self.columns.items()}
         weights = None if self.weights is None else self.weights[rows]

@@ -20,13 +20,12 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.table.budgets import IN_CACHE
 from discreet.table.classes import Classes, group_codes, pack_keys
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels.lists import stable_order, starts_of
-from discreet.typing import Codes, Floats, Ints
+from discreet.typing import Bools, Codes, Floats, Ints, Ints32
 
 SPARSE = 8  # cells for each entry, above which entries are sorted
 FEWEST = 64  # entries for each descent, from which on runs of ascending ones are merged
@@ -36,19 +35,19 @@ FEWEST = 64  # entries for each descent, from which on runs of ascending ones ar
 class ValueCounts:
     """How often each value of one attribute occurs in each class."""
 
-    start: NDArray[np.int64]  # (classes + 1,)
-    value: NDArray[np.int32]  # (entries,) ascending within a class
-    count: NDArray[np.int64]  # (entries,) above 0
+    start: Ints  # (classes + 1,)
+    value: Ints32  # (entries,) ascending within a class
+    count: Ints  # (entries,) above 0
     cardinality: int  # of the attribute's dictionary
     # (values,) how often each value occurs in the table, where these classes are not all of it
-    reference: NDArray[np.int64] | None = None
+    reference: Ints | None = None
 
     @property
     def classes(self) -> int:
         return len(self.start) - 1
 
     @cached_property
-    def class_of_entry(self) -> NDArray[np.int64]:
+    def class_of_entry(self) -> Ints:
         return np.repeat(np.arange(self.classes), np.diff(self.start))
 
     @cached_property
@@ -57,7 +56,7 @@ class ValueCounts:
         return len(self.value) == self.classes and bool((np.diff(self.start) == 1).all())
 
     @cached_property
-    def total(self) -> NDArray[np.int64]:
+    def total(self) -> Ints:
         """How often each value occurs in the table: the reference distribution.
 
         The counts of all classes together, unless a reference was given.
@@ -66,7 +65,7 @@ class ValueCounts:
             return self.reference
         return np.bincount(self.value, self.count, self.cardinality).astype(np.int64)
 
-    def grouped(self, node_of_value: NDArray[np.int32], nodes: int) -> ValueCounts:
+    def grouped(self, node_of_value: Ints32, nodes: int) -> ValueCounts:
         """The counts where values of one node are one value."""
         reference = None
         if self.reference is not None:
@@ -75,7 +74,7 @@ class ValueCounts:
         shape = (self.classes, nodes)
         return sum_counts(self.class_of_entry, node, self.count, shape, reference)
 
-    def keep(self, mask: NDArray[np.bool_]) -> ValueCounts:
+    def keep(self, mask: Bools) -> ValueCounts:
         """The counts of some classes alone, renumbered in order; they are then the table."""
         entries = mask[self.class_of_entry]
         lengths = np.diff(self.start)[mask]
@@ -88,8 +87,8 @@ class RefinedCounts:
     """The counts of one attribute where all other sensitive ones count as quasi-identifiers."""
 
     counts: ValueCounts  # by refined class
-    size: NDArray[np.int64]  # (refined classes,)
-    class_of_refined: NDArray[np.int32]  # (refined classes,) the class that each lies in
+    size: Ints  # (refined classes,)
+    class_of_refined: Ints32  # (refined classes,) the class that each lies in
 
 
 KeptCounts = Mapping[tuple[str, str, tuple[str | None, ...]], Mapping[str, Floats]]
@@ -103,21 +102,21 @@ class ClassCounts:
     cells of quasi-sensitive attributes, sets of terms, are counted apart in ``sets``.
     """
 
-    size: NDArray[np.int64]  # (classes,)
+    size: Ints  # (classes,)
     values: Mapping[str, ValueCounts]
     refined: Mapping[str, RefinedCounts] | None = None
     # By attacker and known attribute, then by attribute: the least number of values that remain
     # possible in each class. Only a decomposed release has these.
     kept: KeptCounts | None = None
     sets: Mapping[str, ValueCounts] = field(default_factory=dict)
-    real: NDArray[np.int64] | None = None  # (classes,) where some rows are counterfeits: the others
+    real: Ints | None = None  # (classes,) where some rows are counterfeits: the others
     # (classes + 1,) where a population is given: its persons whom the cells of each class cover,
     # and last those whom no class does
-    population: NDArray[np.int64] | None = None
-    weight: NDArray[np.float64] | None = None  # (classes,) the sum of sampling weights
+    population: Ints | None = None
+    weight: Floats | None = None  # (classes,) the sum of sampling weights
 
     @property
-    def members(self) -> NDArray[np.int64]:
+    def members(self) -> Ints:
         """How many rows of every class are about a person: all but the counterfeits."""
         return self.size if self.real is None else self.real
 
@@ -153,7 +152,7 @@ class ClassCounts:
                 remaining = defaultdict(partial(dict[str, Floats], alone))
             yield ClassCounts(ones, by_name, {attribute: refined}, remaining, by_name)
 
-    def keep(self, mask: NDArray[np.bool_]) -> ClassCounts:
+    def keep(self, mask: Bools) -> ClassCounts:
         """The counts of some classes alone, as if the others had been suppressed."""
         refined = None
         if self.refined is not None:
@@ -189,7 +188,7 @@ def count_classes(
     return ClassCounts(classes.size, values, inner, sets=sets)
 
 
-def summed_weights(table: CodedTable, classes: Classes) -> NDArray[np.float64] | None:
+def summed_weights(table: CodedTable, classes: Classes) -> Floats | None:
     """(classes,) The sum of the sampling weights of each class; None without weights."""
     weights = table.sampling_weights
     if weights is None:
@@ -246,8 +245,8 @@ def order_of_keys(key: Ints, bound: int) -> Ints:
 
 
 def order_by_class(
-    of_class: NDArray[np.int32], value: NDArray[np.int32], classes: int, cardinality: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    of_class: Ints32, value: Ints32, classes: int, cardinality: int
+) -> tuple[Ints, Ints]:
     """Return the start of each class, and the order that sorts entries by class, then by value."""
     by_value = stable_order(value, cardinality)
     order = by_value[stable_order(of_class[by_value], classes)]

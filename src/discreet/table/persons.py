@@ -29,7 +29,7 @@ from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, RefinedCounts, sum_counts
 from discreet.table.graphs import greatest_flow
 from discreet.table.kernels.lists import distinct_values
-from discreet.typing import Codes
+from discreet.typing import AnyInts, Codes, Ints, Ints32
 
 
 class CollapseRule(StrEnum):
@@ -112,19 +112,19 @@ class OneRowEach:
     rules: Mapping[str, CollapseRule] | None = None  # by attribute; None: the source had one each
     count: str | None = None  # the attribute that is the number of a person's rows
     # (source rows,) the person of each, where this machine has read them
-    person_of_row: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
+    person_of_row: Ints | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Persons:
     """The person of each row, numbered in the order of their first rows."""
 
-    number: NDArray[np.int64]  # (rows,)
+    number: Ints  # (rows,)
     count: int
     unnamed: int
 
     @cached_property
-    def rows_of(self) -> NDArray[np.int64]:
+    def rows_of(self) -> Ints:
         """The number of rows of each person."""
         return np.bincount(self.number, minlength=self.count)
 
@@ -140,26 +140,26 @@ class Persons:
         return PersonCounts(len(self.number), self.count, most, self.unnamed, by_rows)
 
     @cached_property
-    def first_row(self) -> NDArray[np.int64]:
+    def first_row(self) -> Ints:
         """The first row of each person."""
         return self.rows_in_order()[self.start]
 
-    def take(self, rows: NDArray[np.integer]) -> Persons:
+    def take(self, rows: AnyInts) -> Persons:
         """The persons of some rows, under the same numbers."""
         return Persons(self.number[rows], self.count, self.unnamed)
 
-    def rows_in_order(self, order: Codes | None = None) -> NDArray[np.int64]:
+    def rows_in_order(self, order: Codes | None = None) -> Ints:
         """The rows, person by person; those of one person by a column, else as in the table."""
         if order is None:
             return self._in_order
         return np.lexsort((order, self.number))
 
     @cached_property
-    def _in_order(self) -> NDArray[np.int64]:
+    def _in_order(self) -> Ints:
         return np.argsort(self.number, kind="stable")
 
     @cached_property
-    def start(self) -> NDArray[np.int64]:
+    def start(self) -> Ints:
         """The start of each person's rows in ``rows_in_order``."""
         return np.concatenate(([0], np.cumsum(self.rows_of)[:-1])).astype(np.int64)
 
@@ -335,7 +335,7 @@ def _refined(
     return RefinedCounts(counts.values[target.name], counts.size, of_class)
 
 
-def _scale(rows: NDArray[np.int64]) -> int:
+def _scale(rows: Ints) -> int:
     """Return the weight of a person, so that each of the person's rows has an integer weight.
 
     Where that weight is too large, shares are rounded; up to four million rows, to a billionth.
@@ -344,27 +344,17 @@ def _scale(rows: NDArray[np.int64]) -> int:
     return min(math.lcm(*np.unique(rows).tolist()), most)
 
 
-def _shares(
-    of_member: NDArray[np.int64],
-    times: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    scale: int,
-) -> NDArray[np.int64]:
+def _shares(of_member: Ints, times: Ints, rows: Ints, scale: int) -> Ints:
     """The weight of each value of a member; those of a member add up to the scale."""
     before = np.cumsum(times) - times
     first = np.flatnonzero(np.diff(of_member, prepend=-1))
     offset = np.repeat(before[first], np.diff(first, append=len(of_member)))
     low, whole = before - offset, rows[of_member]
-    weight: NDArray[np.int64] = scale * (low + times) // whole - scale * low // whole
+    weight: Ints = scale * (low + times) // whole - scale * low // whole
     return weight
 
 
-def _matched(
-    of_class: NDArray[np.int32],
-    value: NDArray[np.int64],
-    member: NDArray[np.int64],
-    cardinality: int,
-) -> NDArray[np.intp]:
+def _matched(of_class: Ints32, value: Ints, member: Ints, cardinality: int) -> NDArray[np.intp]:
     """One touch of each value that a maximum matching gives to a person of its own."""
     class_value = of_class.astype(np.int64) * cardinality + value
     values, box = np.unique(class_value, return_inverse=True)

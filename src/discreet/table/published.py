@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.table.coded_table import count_codes
 from discreet.table.roles import Role
-from discreet.typing import Codes
+from discreet.typing import Codes, Ints32
 
 GROUP = "group"  # columns that a release makes for itself
 COUNT = "count"
@@ -57,7 +56,7 @@ class PublishedTable:
     columns: Sequence[PublishedColumn]
     rows: int
     # (rows,) the source's row that each represents; None where all of the source's are, in order
-    source_row: NDArray[np.int32] | None = None
+    source_row: Ints32 | None = None
     keeps_order: bool = False
 
     def compacted(self) -> PublishedTable:

@@ -17,10 +17,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.statements import Statement
 from discreet.table.coded_table import Column
+from discreet.typing import AnyInts, Floats
 
 NEARLY = 0.05  # the greatest H(B|A) / H(B)
 LOOKED_AT = 5_000  # rows that decide which pairs are counted on all rows
@@ -128,10 +128,10 @@ def are_versions(first: Column, second: Column) -> bool:
     return bool(abs(correlation[0, 1]) >= SAME_ORDER)
 
 
-def _ranks(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ranks(numbers: Floats) -> Floats:
     """(rows,) The rank of each number, the mean of its ranks where it occurs several times."""
     _, place, count = np.unique(numbers, return_inverse=True, return_counts=True)
-    mean: NDArray[np.float64] = np.cumsum(count) - (count - 1) / 2
+    mean: Floats = np.cumsum(count) - (count - 1) / 2
     return mean[place]
 
 
@@ -171,7 +171,7 @@ def _remaining(first: Column, second: Column, step: int = 1) -> float:
     return (inner + alone * whole) / rows / whole
 
 
-def _entropy(counts: NDArray[np.integer] | NDArray[np.float64]) -> float:
+def _entropy(counts: AnyInts | Floats) -> float:
     """H of a distribution, in nats."""
     occurring = counts[counts > 0]
     share = occurring / max(occurring.sum(), 1)

@@ -30,12 +30,12 @@ from dataclasses import dataclass, field
 from math import isclose
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.hierarchies.cells import SUPPRESSED, Range, parse_cell
 from discreet.hierarchies.coverage import CellReader, Coverage, Ranges
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.table.coded_table import CodedTable, Column
+from discreet.typing import Floats, Ints
 from discreet.utility.figures import Measures, Structure, counted_rows
 
 
@@ -52,7 +52,7 @@ class CellSums:
     further: dict[str, float] = field(default_factory=dict)  # what one kind has of its own
 
     @classmethod
-    def of_sizes(cls, size: NDArray[np.int64]) -> CellSums:
+    def of_sizes(cls, size: Ints) -> CellSums:
         """Return the sums over the sizes of classes or groups."""
         return cls(int(size.sum()), len(size), int((size**2).sum()))
 
@@ -115,7 +115,7 @@ def loss_of_cells(
     coverage: Coverage,
     hierarchy: Hierarchy | None = None,
     level: int | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """The loss of each cell in the dictionary of a published column, in [0, 1]."""
     reader = CellReader(original, hierarchy, level)
     domain = original.cardinality if hierarchy is None else hierarchy.leaves
@@ -140,7 +140,7 @@ def loss_of_cells(
     return np.minimum(loss, 1.0)
 
 
-def _widths(original: Column, ranges: Ranges) -> NDArray[np.float64]:
+def _widths(original: Column, ranges: Ranges) -> Floats:
     """The share of the original's span that each range covers."""
     numbers = original.numbers
     if numbers is None or not np.isfinite(numbers).any():
@@ -152,7 +152,7 @@ def _widths(original: Column, ranges: Ranges) -> NDArray[np.float64]:
     return np.asarray(np.maximum(widths, 0.0) / (greatest - least), np.float64)
 
 
-def bits_of_cells(original: Column, coverage: Coverage, cell_counts: NDArray[np.int64]) -> float:
+def bits_of_cells(original: Column, coverage: Coverage, cell_counts: Ints) -> float:
     """Σ over published cells log2 freq(cell); a sum over parts of a table is that of the table."""
     frequency = coverage.sums(original.counts)
     published = cell_counts > 0

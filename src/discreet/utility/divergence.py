@@ -27,7 +27,6 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.requirements.mutual_information import NEGLIGIBLE
 from discreet.table.budgets import SAMPLE, TABLE_CELLS
@@ -35,7 +34,7 @@ from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Persons
 from discreet.table.roles import Role
-from discreet.typing import Bools, Floats
+from discreet.typing import Bools, Floats, Ints
 from discreet.utility.implied import Implied, ImpliedUnlinked, exact
 
 Pair = tuple[Column, Column]
@@ -143,7 +142,7 @@ def kl_divergence(original: CodedTable, release: Implied) -> float | None:
         return float(size @ np.log(alike / mass)) / float(size.sum())
 
 
-def sample_of(rows: int) -> NDArray[np.int64]:
+def sample_of(rows: int) -> Ints:
     """Return a fixed sample of rows, used where all rows would take too long."""
     return np.sort(np.random.default_rng(0).choice(rows, min(rows, SAMPLE), replace=False))
 

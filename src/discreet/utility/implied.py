@@ -54,7 +54,7 @@ from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import order_by_class
 from discreet.table.kernels.lists import entries_of, places_of, stretches
 from discreet.table.roles import Role
-from discreet.typing import Codes, Floats, Ints
+from discreet.typing import Bools, Codes, Floats, Ints
 from discreet.utility.terms import TermCoverage, exact_terms
 
 
@@ -62,7 +62,7 @@ from discreet.utility.terms import TermCoverage, exact_terms
 class AskedTerms:
     """The terms that queries ask of a multi-valued attribute: a set with any of them is counted."""
 
-    asked: NDArray[np.bool_]  # (terms, queries), in the order of the original's sorted terms
+    asked: Bools  # (terms, queries), in the order of the original's sorted terms
     share_of_domain: Floats  # (queries,) of the original's different sets
 
 
@@ -70,8 +70,8 @@ class AskedTerms:
 class QueryBatch:
     """COUNT queries that ask for the same attributes."""
 
-    number: NDArray[np.int64]  # (queries,) the place of each in the workload
-    members: Mapping[str, NDArray[np.bool_]]  # by attribute: (values, queries), original's codes
+    number: Ints  # (queries,) the place of each in the workload
+    members: Mapping[str, Bools]  # by attribute: (values, queries), original's codes
     terms: Mapping[str, AskedTerms] = field(default_factory=dict)  # by multi-valued attribute
 
     def only(self, attributes: Collection[str]) -> QueryBatch:
@@ -100,9 +100,7 @@ class Implied(ABC):
         """(queries,) n · p2 of each query's predicate."""
 
     @abstractmethod
-    def mass_of_people(
-        self, people: CodedTable, sensitive: Sequence[str]
-    ) -> NDArray[np.float64] | None:
+    def mass_of_people(self, people: CodedTable, sensitive: Sequence[str]) -> Floats | None:
         """(people,) n · p2 of each one's quasi-identifiers and values of some sensitive attributes.
 
         ``people`` are rows in the original's codes. None where cells overlap so much that it would

@@ -18,13 +18,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.extras import require_extra
 from discreet.table.coded_table import CodedTable
 from discreet.table.persons import Persons
-from discreet.typing import Codes
+from discreet.typing import Codes, Floats, Ints
 
 TRAINED = 0.7  # of the people
 DRAWS = 3
@@ -108,8 +107,8 @@ def _shown(skill: float | None) -> str:
 class Split:
     """The people to train on and to test on, by their row in the original."""
 
-    train: NDArray[np.int64]
-    test: NDArray[np.int64]
+    train: Ints
+    test: Ints
 
 
 def split_people(rows: int, rng: np.random.Generator, persons: Persons | None = None) -> Split:
@@ -180,7 +179,7 @@ class Teacher:
         share = self._shares(self._train[target], target)
         return self._judge(np.broadcast_to(share, (len(self._test[target]), len(share))), target)
 
-    def _shares(self, codes: Codes, target: str) -> NDArray[np.float64]:
+    def _shares(self, codes: Codes, target: str) -> Floats:
         count = np.bincount(codes, minlength=self._domain[target]) + 1.0  # none is impossible
         return np.asarray(count / count.sum(), np.float64)
 
@@ -214,14 +213,14 @@ class Teacher:
         held = np.ones(int(end[-1]))
         return csr_matrix((held, column[known], end), shape=(people, int(offset[-1]) + 1))
 
-    def _judge(self, likely: NDArray[np.float64], target: str) -> Score:
+    def _judge(self, likely: Floats, target: str) -> Score:
         truth = self._test[target]
         believed = likely[np.arange(len(truth)), truth]
         right = likely.argmax(axis=1) == truth
         return Score(float(-np.log(np.maximum(believed, 1e-12)).mean()), float(right.mean()))
 
 
-def _some(rows: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+def _some(rows: Ints, rng: np.random.Generator) -> Ints:
     return rows if len(rows) <= PEOPLE else np.sort(rng.choice(rows, PEOPLE, replace=False))
 
 

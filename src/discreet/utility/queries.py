@@ -19,7 +19,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.knowledge.table import Terms, terms_of
@@ -27,13 +26,14 @@ from discreet.table.budgets import TABLE_CELLS
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Persons
 from discreet.table.roles import Distance, Role
+from discreet.typing import Bools, Floats
 from discreet.utility.implied import AskedTerms, Implied, ImpliedUnlinked, QueryBatch, exact
 from discreet.utility.terms import share_of_sets
 
 BATCH = 256  # queries in a batch at most
 LEAST_SHARE = 0.001  # of the rows: what a relative error is at least measured against
 
-Draw = Callable[[np.random.Generator], NDArray[np.bool_]]  # (values,) or (terms,)
+Draw = Callable[[np.random.Generator], Bools]  # (values,) or (terms,)
 
 
 class QueryWorkload(BaseModel):
@@ -112,7 +112,7 @@ def values_asked(domain: int, share: float) -> int:
 def _draw_run(cardinality: int, on_line: int, share: float) -> Draw:
     length = values_asked(on_line, share)
 
-    def draw(rng: np.random.Generator) -> NDArray[np.bool_]:
+    def draw(rng: np.random.Generator) -> Bools:
         member = np.zeros(cardinality, bool)
         start = rng.integers(0, on_line - length + 1)
         member[start : start + length] = True
@@ -124,7 +124,7 @@ def _draw_run(cardinality: int, on_line: int, share: float) -> Draw:
 def _draw_set(cardinality: int, share: float) -> Draw:
     size = min(values_asked(cardinality, share), cardinality)
 
-    def draw(rng: np.random.Generator) -> NDArray[np.bool_]:
+    def draw(rng: np.random.Generator) -> Bools:
         member = np.zeros(cardinality, bool)
         member[rng.choice(cardinality, size, replace=False)] = True
         return member
@@ -188,7 +188,7 @@ def query_errors(
     workload: QueryWorkload,
     seed: int,
     persons: Persons | None = None,
-    weights: NDArray[np.float64] | None = None,
+    weights: Floats | None = None,
 ) -> QueryErrors | None:
     """Ask a workload of a release; None where there is nothing to ask for.
 
@@ -232,7 +232,7 @@ def query_errors(
     )
 
 
-def estimated_persons(rows: NDArray[np.float64], persons: Persons) -> NDArray[np.float64]:
+def estimated_persons(rows: Floats, persons: Persons) -> Floats:
     """The expected number of persons with a matching row, from the number of matching rows."""
     share = np.clip(rows / len(persons.number), 0.0, 1.0)
     return persons.count * (1 - (1 - share) ** (len(persons.number) / persons.count))
@@ -246,7 +246,7 @@ class MatchingPersons:
         self._person = persons.number[self._order]
         self._original = original
 
-    def count(self, batch: QueryBatch) -> NDArray[np.float64]:
+    def count(self, batch: QueryBatch) -> Floats:
         """(queries,) Count the persons that match each query."""
         codes = {name: self._original[name].codes[self._order] for name in batch.members}
         codes |= {name: self._original[name].codes[self._order] for name in batch.terms}
@@ -263,15 +263,13 @@ class MatchingPersons:
         return matching
 
 
-def _with_any(terms: Terms, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _with_any(terms: Terms, asked: Bools) -> Bools:
     """(values,) Return whether a set has one of the terms that are asked for."""
     value = np.repeat(np.arange(len(terms.length)), terms.length)
     return np.bincount(value[asked[terms.term]], minlength=len(terms.length)) > 0
 
 
-def query_error(
-    actual: NDArray[np.float64], estimate: NDArray[np.float64], rows: float
-) -> QueryError:
+def query_error(actual: Floats, estimate: Floats, rows: float) -> QueryError:
     """Summarize the errors of estimates against true counts."""
     off = np.abs(actual - estimate)
     positive = actual > 0

@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.knowledge.table import Links, Terms, link_terms, terms_of
@@ -36,7 +35,7 @@ from discreet.table.coded_table import Column
 from discreet.table.counts import count_values
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import starts_of, stretches
-from discreet.typing import Codes, Floats, Ints, Words
+from discreet.typing import Bools, Codes, Floats, Ints, Words
 
 
 @dataclass(frozen=True)
@@ -119,13 +118,13 @@ def measure_terms(
     )
 
 
-def _harmonic_sum(terms: Terms, count_of_value: NDArray[np.int64]) -> float:
+def _harmonic_sum(terms: Terms, count_of_value: Ints) -> float:
     lengths = terms.length
     sums = np.concatenate(([0.0], np.cumsum(1 / np.arange(1, lengths.max(initial=0) + 1))))
     return float(count_of_value @ sums[lengths])
 
 
-def _by_length(terms: Terms, count_of_value: NDArray[np.int64]) -> dict[int, int]:
+def _by_length(terms: Terms, count_of_value: Ints) -> dict[int, int]:
     rows = np.bincount(terms.length, count_of_value).astype(np.int64)
     return {length: int(count) for length, count in enumerate(rows) if count}
 
@@ -156,12 +155,12 @@ class TermCoverage:
     def cells(self) -> int:
         return len(self.start) - 1
 
-    def share_of_hidden(self, asked: NDArray[np.bool_]) -> Floats:
+    def share_of_hidden(self, asked: Bools) -> Floats:
         """How likely a row that shows no asked term has lost one; ``asked`` is (terms, queries)."""
         share: Floats = asked.sum(axis=0) / max(self.domain, 1)
         return np.asarray(1 - (1 - share) ** self.removed, np.float64)
 
-    def shares(self, asked: NDArray[np.bool_]) -> Floats:
+    def shares(self, asked: Bools) -> Floats:
         """(cells, queries) How likely each cell has an asked term."""
         every, once = np.arange(self.cells, dtype=np.int32), np.ones(self.cells, np.int64)
         each = np.arange(self.cells + 1)
@@ -176,7 +175,7 @@ class TermCoverage:
         first: Ints,  # (combinations + 1,) where the sets beside each begin
         cells: Codes,  # (entries,) these sets
         rows: Ints,  # (entries,)
-        asked: NDArray[np.bool_],
+        asked: Bools,
     ) -> Floats:
         """(queries,) Over rows, the product of all attributes' shares."""
         hidden, words = self.share_of_hidden(asked), _words(asked)
@@ -212,7 +211,7 @@ def term_coverage(original: Column, published: Column) -> TermCoverage:
     )
 
 
-def share_of_sets(terms: Terms, asked: NDArray[np.bool_]) -> Floats:
+def share_of_sets(terms: Terms, asked: Bools) -> Floats:
     """(queries,) The share of the different sets that have any asked term."""
     sets = len(terms.start) - 1
     every, once = np.arange(sets, dtype=np.int32), np.ones(sets, np.int64)
@@ -221,7 +220,7 @@ def share_of_sets(terms: Terms, asked: NDArray[np.bool_]) -> Floats:
     return np.asarray(showing[: asked.shape[1]] / max(sets, 1), np.float64)
 
 
-def _words(asked: NDArray[np.bool_]) -> Words:
+def _words(asked: Bools) -> Words:
     """(terms, words) Which queries ask for each term, a byte each, 0 or 1."""
     terms, queries = asked.shape
     words = -(-queries // QUERIES_OF_WORD)

@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.hierarchies.cells import ESCAPE, SUPPRESSED
 from discreet.methods.manifest_entry import MethodEntry
@@ -44,7 +43,7 @@ from discreet.table.coded_table import Tables
 from discreet.table.counts import ValueCounts
 from discreet.table.published import COUNT
 from discreet.table.roles import Role
-from discreet.typing import Bools
+from discreet.typing import Bools, Ints
 
 PROTECTED = (Role.SENSITIVE, Role.QUASI_SENSITIVE)
 
@@ -302,7 +301,7 @@ def picture_of(
     return Picture(sizes, beliefs, kind.makes_alike)
 
 
-def size_bands(size: NDArray[np.int64]) -> tuple[SizeBand, ...]:
+def size_bands(size: Ints) -> tuple[SizeBand, ...]:
     """Group sizes in bands that grow with them; none is empty at the ends."""
     return _bands(size, np.ones(len(size), np.int64), size)
 
@@ -312,9 +311,7 @@ def _joined_bands(parts: Sequence[SizeBand]) -> tuple[SizeBand, ...]:
     return _bands(*figures.reshape(-1, 3).T)
 
 
-def _bands(
-    size: NDArray[np.int64], groups: NDArray[np.int64], people: NDArray[np.int64]
-) -> tuple[SizeBand, ...]:
+def _bands(size: Ints, groups: Ints, people: Ints) -> tuple[SizeBand, ...]:
     """Bands of entries, each of some groups of about a size with so many people."""
     if not len(size):
         return ()
@@ -332,7 +329,7 @@ def _bands(
     )
 
 
-def _shares(values: ValueCounts, size: NDArray[np.int64], covered: Bools) -> Shares:
+def _shares(values: ValueCounts, size: Ints, covered: Bools) -> Shares:
     known = covered[values.value]
     count, own_size = values.count[known], size[values.class_of_entry[known]]
     belief = count / own_size

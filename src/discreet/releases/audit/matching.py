@@ -23,7 +23,6 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.coverage import Coverage, coverage_of_cells
@@ -257,9 +256,7 @@ def untraced_rows(
     return int(np.count_nonzero(wrong))
 
 
-def _uncovered(
-    column: Column, coverage: Coverage, source: Column, source_row: Ints32
-) -> NDArray[np.bool_]:
+def _uncovered(column: Column, coverage: Coverage, source: Column, source_row: Ints32) -> Bools:
     """Return which rows have a cell that does not cover the value of their source row."""
     # Gathering in random order misses the cache, so the codes are as narrow as they can be.
     value = source.codes.astype(np.min_scalar_type(max(source.cardinality - 1, 0)))
@@ -277,7 +274,7 @@ def _uncovered(
     return wrong
 
 
-def _with_added_terms(published: Column, source: Column, source_row: Ints32) -> NDArray[np.bool_]:
+def _with_added_terms(published: Column, source: Column, source_row: Ints32) -> Bools:
     """Return which rows have a term that their source row lacks, or lost a cell of no terms."""
     terms, held = terms_of(published), terms_of(source)
     of_source = terms.codes_in(held.names.to_list())
@@ -299,7 +296,7 @@ def _with_added_terms(published: Column, source: Column, source_row: Ints32) -> 
     return np.asarray(wrong[both.class_of_row])
 
 
-def _used_before(source_row: Ints32, source_rows: int) -> NDArray[np.bool_]:
+def _used_before(source_row: Ints32, source_rows: int) -> Bools:
     """Return which rows name a source row that does not exist or that an earlier row has named."""
     if source_row.min(initial=0) >= 0 and source_row.max(initial=-1) < source_rows:
         used = np.zeros(source_rows, np.bool_)

@@ -52,19 +52,19 @@ from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, count
 from discreet.table.persons import WEIGHT, PersonBasis, Persons, Scope
 from discreet.table.published import GROUP, PERSON
 from discreet.table.roles import Role
-from discreet.typing import Bools, Ints
+from discreet.typing import AnyInts, Bools, Ints, Ints32
 
 NOT_IN_THE_FILES = Statement("unproved.persons")
 CLASS, OF, VALUE, TIMES, WHOLE = "class", "person", "value", "times", "whole"
 BETWEEN = "\x1f"  # terms of a person, where each cell of the column has one
 
 
-def packed_rows(source_rows: NDArray[np.int32]) -> str:
+def packed_rows(source_rows: Ints32) -> str:
     """The source row of each published row as text, for the private file."""
     return base64.b64encode(zlib.compress(source_rows.astype("<i4").tobytes(), 1)).decode()
 
 
-def unpacked_rows(text: str, rows: int) -> NDArray[np.int32] | None:
+def unpacked_rows(text: str, rows: int) -> Ints32 | None:
     """Read the source rows back; None where the text is damaged."""
     try:
         unpacked = np.frombuffer(zlib.decompress(base64.b64decode(text)), "<i4").astype(np.int32)
@@ -73,7 +73,7 @@ def unpacked_rows(text: str, rows: int) -> NDArray[np.int32] | None:
     return unpacked if len(unpacked) == rows else None
 
 
-def source_rows_beside(folder: Path) -> dict[str, NDArray[np.int32]] | None:
+def source_rows_beside(folder: Path) -> dict[str, Ints32] | None:
     """The source row of each published row, if the private file is beside the release."""
     place = folder.resolve().with_name(f"{folder.resolve().name}.private.json")
     try:
@@ -100,9 +100,7 @@ class TablePersons:
     domains: Domains
 
 
-def _rows_of_source(
-    table: CodedTable, persons: Persons, rows: NDArray[np.int32]
-) -> NDArray[np.int32] | None:
+def _rows_of_source(table: CodedTable, persons: Persons, rows: Ints32) -> Ints32 | None:
     """The source rows of a table; None for those of another source."""
     known = len(persons.number)
     return rows if len(rows) == table.rows and ((rows >= 0) & (rows < known)).all() else None
@@ -242,7 +240,7 @@ def changed_persons(
     return problems
 
 
-def _in_source_order(number: Ints, pairs: NDArray[np.int64], name: str) -> list[str]:
+def _in_source_order(number: Ints, pairs: Ints, name: str) -> list[str]:
     """Return whether persons are numbered in the order of the original, more than by chance."""
     place = np.unique(pairs[1], return_inverse=True)[1]
     agreeing = int((number[pairs[0]] - 1 == place).sum())
@@ -270,8 +268,8 @@ def suppressed_persons(
 
 def judge_persons(
     requirement: Requirement,
-    of_class: NDArray[np.integer],  # (rows,) from 0 without gaps
-    person: NDArray[np.integer],  # (rows,)
+    of_class: AnyInts,  # (rows,) from 0 without gaps
+    person: AnyInts,  # (rows,)
     sensitive: Sequence[Column],
     domains: Domains,
 ) -> Verdict:
@@ -287,10 +285,7 @@ def judge_persons(
 
 
 def tally_persons(
-    of_class: NDArray[np.integer],
-    person: NDArray[np.integer],
-    sensitive: Sequence[Column],
-    basis: PersonBasis,
+    of_class: AnyInts, person: AnyInts, sensitive: Sequence[Column], basis: PersonBasis
 ) -> ClassCounts:
     """Count the persons of every class, and their values on one basis."""
     pairs = pl.DataFrame({CLASS: of_class.astype(np.int64), OF: person.astype(np.int64)})
@@ -323,8 +318,8 @@ def tally_persons(
 
 
 def _known(
-    of_class: NDArray[np.integer],
-    person: NDArray[np.integer],
+    of_class: AnyInts,
+    person: AnyInts,
     sensitive: Sequence[Column],
     target: Column,
     basis: PersonBasis,

@@ -20,7 +20,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.methods.base import Task
 from discreet.methods.manifest_entry import StatedRelease
@@ -33,6 +32,7 @@ from discreet.table.coded_table import SourceRows, Tables
 from discreet.table.counts import ClassCounts
 from discreet.table.published import GROUP, PublishedTable
 from discreet.table.roles import Role
+from discreet.typing import Ints
 from discreet.utility.cell_sums import CellSums
 from discreet.utility.figures import ImpliedReading, Measures, ProjectedMeasures
 
@@ -266,11 +266,7 @@ class Kind(ABC):
 
     @abstractmethod
     def measures(
-        self,
-        sums: Mapping[str, CellSums],
-        task: Task,
-        manifest: Manifest,
-        facts: Mapping[str, Any],
+        self, sums: Mapping[str, CellSums], task: Task, manifest: Manifest, facts: Mapping[str, Any]
     ) -> Measures | ProjectedMeasures:
         """Return the figures that follow from the sums over all shards."""
 
@@ -331,7 +327,7 @@ def class_columns(kind: Kind, manifest: Manifest, table: str) -> list[str] | Non
     return [name for name, role in columns.items() if role is Role.QUASI_IDENTIFIER]
 
 
-def class_sizes(kind: Kind, tables: Tables) -> dict[str, NDArray[np.int64]]:
+def class_sizes(kind: Kind, tables: Tables) -> dict[str, Ints]:
     """Return the rows of each class or group, by table, or under "" for the whole release."""
     if kind.spreads_sensitive:
         return {name: table.classes.size for name, table in tables.items()}

@@ -75,6 +75,7 @@ from discreet.table.kernels.lists import starts_of
 from discreet.table.persons import Persons
 from discreet.table.published import COUNT, GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
+from discreet.typing import AnyInts, Ints, Ints32
 from discreet.utility.cell_sums import CellSums, measures_of
 from discreet.utility.figures import ImpliedReading, Measures
 from discreet.utility.implied import Implied, ImpliedGeneralized
@@ -165,7 +166,7 @@ class BucketizedKind(GroupedKind):
         related = related_columns(tables[PEOPLE], tables[SENSITIVE])
         return [same_order(PEOPLE, SENSITIVE, related)] if related else []
 
-    def groups(self, tables: Tables) -> tuple[Classes, dict[str, Column], NDArray[np.int64]]:
+    def groups(self, tables: Tables) -> tuple[Classes, dict[str, Column], Ints]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
         counted, groups = people_counted(sensitive), sensitive[GROUP].cardinality
         rows = np.arange(sensitive.rows)
@@ -178,7 +179,7 @@ class BucketizedKind(GroupedKind):
         return classes, columns, group_codes_in(sensitive, people)[people[GROUP].codes]
 
     def changed_values(
-        self, tables: Tables, task: Task, manifest: Manifest, source_row: NDArray[np.int32] | None
+        self, tables: Tables, task: Task, manifest: Manifest, source_row: Ints32 | None
     ) -> list[str]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
         problems = _invented_values(tables, task)
@@ -199,7 +200,7 @@ class BucketizedKind(GroupedKind):
             return problems
         return _touch_problems(people, sensitive, task, task.basis.persons, source_row)
 
-    def sole_groups(self, people: CodedTable, task: Task) -> NDArray[np.int64]:
+    def sole_groups(self, people: CodedTable, task: Task) -> Ints:
         """For each original row of a release without suppression its group, −1 where unknown."""
         return sole_groups(people, task.table)
 
@@ -230,11 +231,7 @@ class BucketizedKind(GroupedKind):
         return sum_people(people, original)
 
     def measures(
-        self,
-        sums: Mapping[str, CellSums],
-        task: Task,
-        manifest: Manifest,
-        facts: Mapping[str, Any],
+        self, sums: Mapping[str, CellSums], task: Task, manifest: Manifest, facts: Mapping[str, Any]
     ) -> Measures:
         return measure_buckets(sums[""], task.table, manifest.suppressed_rows)
 
@@ -279,7 +276,7 @@ class GeneralizedBucketsKind(BucketizedKind):
             problems.append(f"{mixed} groups of '{PEOPLE}' have rows with different cells")
         return problems
 
-    def sole_groups(self, people: CodedTable, task: Task) -> NDArray[np.int64]:
+    def sole_groups(self, people: CodedTable, task: Task) -> Ints:
         first = first_rows(people[GROUP].codes, people[GROUP].cardinality)
         source = [task.table[column.name] for column in people.quasi_identifiers]
         kinds = classes_of(source, task.table.rows)
@@ -350,7 +347,7 @@ def _invented_values(tables: Tables, task: Task) -> list[str]:
 
 
 def moved_rows(
-    people: CodedTable, sensitive: CodedTable, task: Task, group_of_row: NDArray[np.integer]
+    people: CodedTable, sensitive: CodedTable, task: Task, group_of_row: AnyInts
 ) -> list[str]:
     """Where a person's group is certain, the person's sensitive row must be there."""
     columns, weights = sensitive.sensitive, people_counted(sensitive)
@@ -376,7 +373,7 @@ def moved_rows(
     return [f"{moved} rows are in a group without their own sensitive row"] if moved else []
 
 
-def _are_counted(group: NDArray[np.int32], value: NDArray[np.int32], sensitive: CodedTable) -> bool:
+def _are_counted(group: Ints32, value: Ints32, sensitive: CodedTable) -> bool:
     """Return whether a table counts just these pairs of a group and a value, one for each row."""
     counted = counted_values(sensitive)
     (column,) = sensitive.sensitive
@@ -389,20 +386,14 @@ def _are_counted(group: NDArray[np.int32], value: NDArray[np.int32], sensitive: 
     return np.array_equal(key, np.repeat(counted.key, counted.count))
 
 
-def _first_of_each(
-    person: NDArray[np.int64], codes: Sequence[NDArray[np.int32]], rows: NDArray[np.int64]
-) -> NDArray[np.intp]:
+def _first_of_each(person: Ints, codes: Sequence[Ints32], rows: Ints) -> NDArray[np.intp]:
     """The first of some rows for each person and each combination of codes."""
     keys = np.stack([person[rows], *(column[rows] for column in codes)])
     return np.unique(keys, axis=1, return_index=True)[1]
 
 
 def _touch_problems(
-    people: CodedTable,
-    sensitive: CodedTable,
-    task: Task,
-    persons: Persons,
-    rows: NDArray[np.int32],
+    people: CodedTable, sensitive: CodedTable, task: Task, persons: Persons, rows: Ints32
 ) -> list[str]:
     """Return where a count is not that of the persons of a group who have the value."""
     (column,) = sensitive.sensitive
@@ -485,7 +476,7 @@ def with_counterfeits(
     return tables
 
 
-def counterfeits_of(people: CodedTable, tables: Tables) -> NDArray[np.int64]:
+def counterfeits_of(people: CodedTable, tables: Tables) -> Ints:
     """Return how many counterfeits each group has, by the people's codes of groups."""
     counterfeits = np.zeros(people[GROUP].cardinality, np.int64)
     if COUNTERFEITS in tables:
@@ -504,9 +495,7 @@ def count_counterfeits(tables: Tables) -> int:
     return 0 if number is None else int(number.sum())
 
 
-def value_counts(
-    task: Task, group: NDArray[np.int32], groups: int, kept: NDArray[np.int64] | None
-) -> PublishedTable:
+def value_counts(task: Task, group: Ints32, groups: int, kept: Ints | None) -> PublishedTable:
     """The values of each group, with the number of persons who have each."""
     (column,) = exact_columns(task.table.sensitive, kept)
     if task.basis.persons is not None:  # a person with several rows counts once for each value
@@ -527,7 +516,7 @@ def value_counts(
     return PublishedTable(SENSITIVE, columns, entries.count)
 
 
-def people_counted(sensitive: CodedTable) -> NDArray[np.int64] | None:
+def people_counted(sensitive: CodedTable) -> Ints | None:
     """Return what each row of a table is counted as, where it has such a column."""
     if COUNT not in sensitive.columns or sensitive[COUNT].role is not Role.STRUCTURE:
         return None
@@ -536,7 +525,7 @@ def people_counted(sensitive: CodedTable) -> NDArray[np.int64] | None:
     return sensitive.once("counts", lambda: taken(number.astype(np.int64), column.codes))
 
 
-def sizes_of(sensitive: CodedTable) -> NDArray[np.int64]:
+def sizes_of(sensitive: CodedTable) -> Ints:
     """The people in each group, by the sensitive table's own codes."""
     group, weights = sensitive[GROUP], people_counted(sensitive)
     if weights is None or (weights == 1).all():
@@ -549,7 +538,7 @@ class CountedValues:
     """The rows of a table that counts the values of groups, sorted by group and value."""
 
     key: NDArray[np.unsignedinteger[Any]]  # (rows,) of group and value
-    count: NDArray[np.int64]  # (rows,)
+    count: Ints  # (rows,)
 
     def distinct(self) -> NDArray[np.intp]:
         """Return where each key occurs first."""
@@ -559,7 +548,7 @@ class CountedValues:
 
 
 def keys_of(
-    group: NDArray[np.int32], value: NDArray[np.int32], shape: tuple[int, int]
+    group: Ints32, value: Ints32, shape: tuple[int, int]
 ) -> NDArray[np.unsignedinteger[Any]]:
     """Return a key for each pair of a group and a value; there are ``shape`` of both."""
     key: NDArray[Any] = group.astype(np.uint32 if shape[0] * shape[1] < 2**32 else np.uint64)

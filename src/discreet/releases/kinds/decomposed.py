@@ -83,7 +83,7 @@ from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.graphs import greatest_flow
 from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
-from discreet.typing import AnyInts, Bools, Codes, Ints32
+from discreet.typing import AnyInts, Bools, Codes, Floats, Ints, Ints32
 from discreet.utility.cell_sums import CellSums
 from discreet.utility.figures import ImpliedReading, Measures
 
@@ -197,11 +197,7 @@ class DecomposedKind(Kind):
         return {"": sum_sets(task.table, tables)}
 
     def measures(
-        self,
-        sums: Mapping[str, CellSums],
-        task: Task,
-        manifest: Manifest,
-        facts: Mapping[str, Any],
+        self, sums: Mapping[str, CellSums], task: Task, manifest: Manifest, facts: Mapping[str, Any]
     ) -> Measures:
         return measure_sets(sums[""], task.table)
 
@@ -257,7 +253,7 @@ class _DecomposedWorlds(Worlds):
         return PrimaryCounts.of(start, value, size, sensitive[primary].counts)
 
 
-class _Kept(Mapping[KeptKey, Mapping[str, NDArray[np.float64]]]):
+class _Kept(Mapping[KeptKey, Mapping[str, Floats]]):
     """The least number of values that attackers who use T^S keep, found when it is asked for.
 
     By reader, known attribute, and the harmless values of an attribute; infinite where an attacker
@@ -267,7 +263,7 @@ class _Kept(Mapping[KeptKey, Mapping[str, NDArray[np.float64]]]):
     def __init__(self, sets: Sets, sensitive: CodedTable, names: Sequence[str]) -> None:
         self._sets, self._sensitive, self._names = sets, sensitive, names
 
-    def __getitem__(self, key: KeptKey) -> Mapping[str, NDArray[np.float64]]:
+    def __getitem__(self, key: KeptKey) -> Mapping[str, Floats]:
         reader, known, harmless = key
         if reader not in READERS or known not in self._names:
             raise KeyError(key)
@@ -297,9 +293,9 @@ class _Kept(Mapping[KeptKey, Mapping[str, NDArray[np.float64]]]):
 
 def _group_values(
     columns: Sequence[Column],
-    group: NDArray[np.int32],
+    group: Ints32,
     groups: int,
-    number: NDArray[np.int32],
+    number: Ints32,
     noise: Mapping[str, NoiseValues],
 ) -> PublishedTable:
     """Each value of each attribute and group once, sorted by group, attribute and value."""
@@ -439,9 +435,7 @@ def _holds_source(tables: Tables, task: Task, source_rows: SourceRows) -> bool:
     return world is not None and are_within(read_sets(tables, names), signatures.codes, world)
 
 
-def _lost_values(
-    tables: Tables, task: Task, group: NDArray[np.integer], source_row: NDArray[np.int32]
-) -> list[str]:
+def _lost_values(tables: Tables, task: Task, group: AnyInts, source_row: Ints32) -> list[str]:
     """Whether the sets of people's groups, as far as these are known, hold their own values."""
     sensitive = tables[SENSITIVE]
     names = [column.name for column in sensitive.sensitive]
@@ -463,21 +457,15 @@ def _lost_values(
 class PrimaryCounts:
     """What some groups say of the primary values; what all say is compared with T^S."""
 
-    listed: NDArray[np.int64]  # (values,) the groups that list each
-    rows_of_value: NDArray[np.int64]  # (values,) rows of T^S, the same for all groups
-    further: NDArray[np.int64]  # (crowded groups,) people beyond one for each value
-    start: NDArray[np.int64]  # (crowded groups + 1,)
-    value: NDArray[np.int32]  # the primary sets of these groups
+    listed: Ints  # (values,) the groups that list each
+    rows_of_value: Ints  # (values,) rows of T^S, the same for all groups
+    further: Ints  # (crowded groups,) people beyond one for each value
+    start: Ints  # (crowded groups + 1,)
+    value: Ints32  # the primary sets of these groups
     short: bool  # whether some group has fewer people than values
 
     @classmethod
-    def of(
-        cls,
-        start: NDArray[np.int64],
-        value: NDArray[np.int32],
-        size: NDArray[np.int64],
-        rows_of_value: NDArray[np.int64],
-    ) -> PrimaryCounts:
+    def of(cls, start: Ints, value: Ints32, size: Ints, rows_of_value: Ints) -> PrimaryCounts:
         """``start`` and ``value`` are the primary sets of the groups, ``size`` their people."""
         further = size - np.diff(start)
         crowded = np.flatnonzero(further > 0)
@@ -516,9 +504,7 @@ def fitting_places(tables: Tables) -> Bools:
     return _fits(sets, signatures, people[GROUP].codes[places], signatures.of_row[places])
 
 
-def _fits(
-    sets: Sets, signatures: SensitiveSignatures, group: Codes, signature: Codes
-) -> NDArray[np.bool_]:
+def _fits(sets: Sets, signatures: SensitiveSignatures, group: Codes, signature: Codes) -> Bools:
     """Return whether the sets of group i hold every value of the j-th row of T^S."""
     fits = np.ones((len(group), len(signature)), np.bool_)
     for attribute in range(signatures.codes.shape[1]):

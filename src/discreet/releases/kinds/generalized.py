@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet import __version__
 from discreet.errors import InputError
@@ -30,6 +29,7 @@ from discreet.table.counts import count_classes
 from discreet.table.persons import Persons
 from discreet.table.published import PERSON, PublishedColumn, PublishedTable
 from discreet.table.roles import Role, Unit
+from discreet.typing import Bools, Ints, Ints32
 from discreet.utility.cell_sums import CellSums, bits_of_cells, loss_of_cells, measures_of
 from discreet.utility.figures import ImpliedReading, Measures
 from discreet.utility.implied import ImpliedGeneralized
@@ -68,7 +68,7 @@ class GeneralizedKind(GroupedKind):
     def shard_problems(self, tables: Tables, manifest: Manifest) -> list[str]:
         return mask_problems(tables[RECORDS], manifest)
 
-    def groups(self, tables: Tables) -> tuple[Classes, dict[str, Column], NDArray[np.int64]]:
+    def groups(self, tables: Tables) -> tuple[Classes, dict[str, Column], Ints]:
         records = tables[RECORDS]
         classes = classes_of(records.quasi_identifiers, records.rows)
         sensitive = {column.name: column for column in records.sensitive}
@@ -79,7 +79,7 @@ class GeneralizedKind(GroupedKind):
         tables: Tables,
         task: Task,
         manifest: Manifest,
-        source_row: NDArray[np.int32] | None,
+        source_row: Ints32 | None,
     ) -> list[str]:
         # A row that is traced to its source row was compared with the terms of that row.
         return _added_terms(tables[RECORDS], task) if source_row is None else []
@@ -100,11 +100,7 @@ class GeneralizedKind(GroupedKind):
         return {"": sum_cells(tables[RECORDS], columns, task.hierarchies, levels)}
 
     def measures(
-        self,
-        sums: Mapping[str, CellSums],
-        task: Task,
-        manifest: Manifest,
-        facts: Mapping[str, Any],
+        self, sums: Mapping[str, CellSums], task: Task, manifest: Manifest, facts: Mapping[str, Any]
     ) -> Measures:
         levels = manifest.method.levels_of(RECORDS)
         return measures_of(sums[""], task.table, manifest.suppressed_rows, levels)
@@ -192,16 +188,14 @@ def numbered_persons(
     return replace(table, columns=[column, *table.columns])
 
 
-def _recoded(column: Column, cells: CellColumn, class_of_row: NDArray[np.int32]) -> PublishedColumn:
+def _recoded(column: Column, cells: CellColumn, class_of_row: Ints32) -> PublishedColumn:
     dictionary = pl.Series(column.name, list(cells.labels), dtype=pl.String)
     return PublishedColumn(
         column.name, column.role, cells.cell_of_class.take(class_of_row), dictionary
     )
 
 
-def _masked(
-    column: Column, is_masked: NDArray[np.bool_], kept: NDArray[np.int64]
-) -> PublishedColumn:
+def _masked(column: Column, is_masked: Bools, kept: Ints) -> PublishedColumn:
     codes = np.where(is_masked, column.cardinality, column.codes[kept]).astype(np.int32)
     dictionary = pl.concat([column.text, pl.Series([SUPPRESSED])])
     return PublishedColumn(column.name, column.role, codes, dictionary)
@@ -241,10 +235,7 @@ def read_generalized(
 
 
 def _with_terms(
-    parts: MeasuredTable,
-    original: CodedTable,
-    published: CodedTable,
-    links: Mapping[str, Links],
+    parts: MeasuredTable, original: CodedTable, published: CodedTable, links: Mapping[str, Links]
 ) -> tuple[Measures, ImpliedGeneralized]:
     """The same with what is left of the quasi-sensitive attributes."""
     _check_same_people(original.quasi_sensitive, original.rows, published, parts.suppressed_rows)

@@ -11,7 +11,6 @@ from typing import ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.methods.base import Task
@@ -25,14 +24,12 @@ from discreet.table.code_maps import code_of_text, excess_rows, recoded
 from discreet.table.coded_table import CodedTable, Column, SourceRows, Tables
 from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
-from discreet.typing import Codes
+from discreet.typing import AnyInts, Codes, Ints, Ints32
 
 PUBLIC = (Role.QUASI_IDENTIFIER, Role.INSENSITIVE, Role.WEIGHT)  # what is beside a person's group
 
 
-def random_numbers(
-    group_of_row: NDArray[np.integer], rng: np.random.Generator
-) -> tuple[NDArray[np.int32], int]:
+def random_numbers(group_of_row: AnyInts, rng: np.random.Generator) -> tuple[Ints32, int]:
     """Draw a new number from 0 … n − 1 for each of the n groups that have rows.
 
     Numbers without gaps leave nothing but their order to choose, which is random.
@@ -50,9 +47,7 @@ def group_column(group: Codes, groups: int) -> PublishedColumn:
     return PublishedColumn(GROUP, Role.STRUCTURE, group, numbers)
 
 
-def exact_columns(
-    columns: Sequence[Column], kept: NDArray[np.int64] | None
-) -> list[PublishedColumn]:
+def exact_columns(columns: Sequence[Column], kept: Ints | None) -> list[PublishedColumn]:
     """Columns as they are in the source, of all rows or of those that are kept."""
     return [
         PublishedColumn(c.name, c.role, c.codes if kept is None else c.codes[kept], c.values)
@@ -61,7 +56,7 @@ def exact_columns(
 
 
 def people_table(
-    name: str, task: Task, group: Codes, groups: int, kept: NDArray[np.int64] | None
+    name: str, task: Task, group: Codes, groups: int, kept: Ints | None
 ) -> PublishedTable:
     """Quasi-identifiers as they are, the group, and insensitive columns."""
     table = task.table
@@ -73,7 +68,7 @@ def people_table(
     return PublishedTable(name, columns, len(group), source_rows(kept))
 
 
-def source_rows(kept: NDArray[np.int64] | None) -> NDArray[np.int32] | None:
+def source_rows(kept: Ints | None) -> Ints32 | None:
     """The source's rows that published rows represent, as a table keeps them."""
     return None if kept is None else kept.astype(np.int32)
 
@@ -91,7 +86,7 @@ def refuse_roles(table: CodedTable, method: str) -> None:
         raise InputError(f"{method}: no attribute is sensitive. Give one the role 'sensitive'.")
 
 
-def group_codes_in(people: CodedTable, other: CodedTable) -> NDArray[np.int64]:
+def group_codes_in(people: CodedTable, other: CodedTable) -> Ints:
     """Return for each group number of another table its code in the people's table, or −1."""
     return code_of_text(people[GROUP].text, other[GROUP].text)
 
@@ -108,7 +103,7 @@ def invented_rows(
     published: CodedTable,
     name: str,
     task: Task,
-    source_row: NDArray[np.int32] | None,  # (rows,) where the publisher knows it
+    source_row: Ints32 | None,  # (rows,) where the publisher knows it
 ) -> list[str]:
     """Return whether rows of a table with exact cells are not in the original."""
     if source_row is None:
@@ -131,7 +126,7 @@ class GroupedKind(Kind):
     values_table: ClassVar[str]  # the sensitive values of each group
 
     @abstractmethod
-    def groups(self, tables: Tables) -> tuple[Classes, dict[str, Column], NDArray[np.int64]]:
+    def groups(self, tables: Tables) -> tuple[Classes, dict[str, Column], Ints]:
         """Return the sensitive rows by group, their columns, and the group of published rows."""
 
     @abstractmethod
@@ -140,7 +135,7 @@ class GroupedKind(Kind):
         tables: Tables,
         task: Task,
         manifest: Manifest,
-        source_row: NDArray[np.int32] | None,  # of the table of rows, where the publisher knows it
+        source_row: Ints32 | None,  # of the table of rows, where the publisher knows it
     ) -> list[str]:
         """Return changes of sensitive and quasi-sensitive values that the rows do not show."""
 
@@ -180,14 +175,14 @@ class GroupedKind(Kind):
         ]
 
 
-def first_rows(code: NDArray[np.integer], codes: int) -> NDArray[np.int64]:
+def first_rows(code: AnyInts, codes: int) -> Ints:
     """Return the first row of each code; 0 for a code that no row has."""
     first = np.zeros(codes, np.int64)
     first[code[::-1]] = np.arange(len(code))[::-1]
     return first
 
 
-def sole_groups(people: CodedTable, original: CodedTable) -> NDArray[np.int64]:
+def sole_groups(people: CodedTable, original: CodedTable) -> Ints:
     """For each original row the group that it must be in, −1 where its like are in several.
 
     Only for a release without suppression: rows that agree in all that is published of them are

@@ -32,7 +32,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.hierarchies.coverage import identity
@@ -89,7 +88,7 @@ class SensitiveRows:
     codes: Mapping[str, Codes]  # by attribute, in the original's codes: (signatures,)
     signatures: int
     start: Ints  # (groups + 1,)
-    signature: NDArray[np.int32]  # (entries,)
+    signature: Ints32  # (entries,)
     mass: Floats  # (entries,) adds up to the people of each group
 
     @property
@@ -297,9 +296,7 @@ def group_numbers(people: CodedTable, other: CodedTable) -> Codes:
     return code.astype(np.int32)[other[GROUP].codes]
 
 
-def open_share(
-    start: NDArray[np.int64], size: NDArray[np.int64], cardinality: int, suppressed_rows: int = 0
-) -> float:
+def open_share(start: Ints, size: Ints, cardinality: int, suppressed_rows: int = 0) -> float:
     """The mean over people of (values left possible − 1) / (values − 1)."""
     possible = np.diff(start)
     left_open = float(size @ ((possible - 1) / max(cardinality - 1, 1))) + suppressed_rows

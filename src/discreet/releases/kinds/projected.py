@@ -32,7 +32,6 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.hierarchies.coverage import Coverage
 from discreet.hierarchies.covering_classes import fitting_groups
@@ -59,7 +58,7 @@ from discreet.table.counts import count_classes, order_by_class
 from discreet.table.kernels.lists import sums_of
 from discreet.table.published import PublishedTable
 from discreet.table.roles import Role
-from discreet.typing import Codes, Floats, Ints
+from discreet.typing import Bools, Codes, Floats, Ints
 from discreet.utility.cell_sums import CellSums, measures_of
 from discreet.utility.figures import ImpliedReading, ProjectedMeasures
 from discreet.utility.implied import Implied, QueryBatch
@@ -156,11 +155,7 @@ class ProjectedKind(Kind):
         }
 
     def measures(
-        self,
-        sums: Mapping[str, CellSums],
-        task: Task,
-        manifest: Manifest,
-        facts: Mapping[str, Any],
+        self, sums: Mapping[str, CellSums], task: Task, manifest: Manifest, facts: Mapping[str, Any]
     ) -> ProjectedMeasures:
         gone, levels = manifest.suppressed_rows, manifest.method.levels_of
         tables = {n: measures_of(own, task.table, gone, levels(n)) for n, own in sums.items()}
@@ -411,7 +406,7 @@ class ClassTable:
         }
 
     @cached_property
-    def matrices(self) -> list[NDArray[np.bool_]]:
+    def matrices(self) -> list[Bools]:
         """For each quasi-identifier (cells, values): what each cell covers."""
         return [coverage.matrix() for coverage in self.coverages]
 
@@ -528,9 +523,7 @@ class Meeting:
         return inside
 
 
-def _meet(
-    mine: NDArray[np.int64], theirs: NDArray[np.int64], overlap: Sequence[NDArray[np.bool_]]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _meet(mine: Ints, theirs: Ints, overlap: Sequence[Bools]) -> tuple[Ints, Ints]:
     """The pairs of classes whose cells overlap in every attribute."""
     left, right = [], []
     for other in range(theirs.shape[1]):

@@ -10,7 +10,6 @@ so the dynamic program runs over people and its state is how many rows of each v
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.table.kernels import kernel
 from discreet.typing import Floats, Ints, StopFlag
@@ -19,7 +18,7 @@ EXACT_STATES = 4096
 SCALING_ROUNDS = 200
 
 
-def matching_beliefs(weight: Floats, count: NDArray[np.int64]) -> tuple[Floats, bool]:
+def matching_beliefs(weight: Floats, count: Ints) -> tuple[Floats, bool]:
     """P(person has value) over all weighted worlds; whether it is exact.
 
     ``weight`` is (people, values); ``count`` the rows of each value, as many as people in all.
@@ -30,9 +29,7 @@ def matching_beliefs(weight: Floats, count: NDArray[np.int64]) -> tuple[Floats, 
 
 # Compiled: a sum over the states of each person in turn, in thousands of small groups.
 @kernel
-def matching_beliefs_within(
-    weight: Floats, count: NDArray[np.int64], most_states: int
-) -> tuple[Floats, bool]:
+def matching_beliefs_within(weight: Floats, count: Ints, most_states: int) -> tuple[Floats, bool]:
     """The same with another limit on the states of the exact way."""
     people, values = weight.shape
     step = np.empty(values, np.int64)  # the mixed radix of the states

@@ -26,14 +26,13 @@ from math import comb
 from operator import mul
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.releases.worlds.permanents import EXACT_STATES
 from discreet.statements import Statement
 from discreet.table.classes import KEY_LIMIT
 from discreet.table.graphs import components_of_flow, greatest_flow, smallest_connected
 from discreet.table.kernels.lists import distinct_values, entries_of, starts_of
-from discreet.typing import AnyInts
+from discreet.typing import AnyInts, Bools, Floats, Ints, Ints32
 
 EXACT_PEOPLE = 64  # in a component that is counted exactly
 EXACT_COMPONENTS = 2000  # components that are counted exactly, smallest first
@@ -53,9 +52,9 @@ SCALING = Statement("figures.scaled-weights")
 class Placement:
     """For each place (a group, or a kind of people) the groups it may represent, with weights."""
 
-    start: NDArray[np.int64]  # (places + 1,)
-    group: NDArray[np.int32]  # (edges,)
-    weight: NDArray[np.float64]  # (edges,) sum to 1 within a place
+    start: Ints  # (places + 1,)
+    group: Ints32  # (edges,)
+    weight: Floats  # (edges,) sum to 1 within a place
     method: str = EXACT
     count: Callable[[AnyInts], Placement] | None = None  # what ``counted`` does, if anything
 
@@ -78,17 +77,17 @@ class Placement:
         """Count worlds exactly, where few, for these places; the weights of others may remain."""
         return self if self.count is None else self.count(places)
 
-    def sums(self, of_edge: NDArray[np.float64]) -> NDArray[np.float64]:
+    def sums(self, of_edge: Floats) -> Floats:
         """For each place the sum over its edges."""
         place = np.repeat(np.arange(self.places), np.diff(self.start))
         return np.bincount(place, of_edge, self.places).astype(np.float64)
 
 
 def weigh(
-    start: NDArray[np.int64],  # (kinds + 1,)
-    group: NDArray[np.int32],  # (edges,) the groups that fit each kind
-    people: NDArray[np.int64],  # (kinds,) how many people are of each kind
-    size: NDArray[np.int64],  # (groups,) rows
+    start: Ints,  # (kinds + 1,)
+    group: Ints32,  # (edges,) the groups that fit each kind
+    people: Ints,  # (kinds,) how many people are of each kind
+    size: Ints,  # (groups,) rows
     suppressed: int,
 ) -> Placement:
     """The weights of the groups that fit each kind, by scaling; kinds that fit none have no edge.
@@ -127,13 +126,8 @@ def weigh(
 
 
 def scale(
-    start: NDArray[np.int64],
-    group: NDArray[np.int32],
-    people: NDArray[np.float64],
-    size: NDArray[np.float64],
-    *,
-    supported: bool = False,
-) -> NDArray[np.float64]:
+    start: Ints, group: Ints32, people: Floats, size: Floats, *, supported: bool = False
+) -> Floats:
     """The weights x(kind)·y(group) that sum to 1 over groups, and over people to the sizes.
 
     Kinds that fit the same groups are scaled as one. Where few rounds are not enough, edges that no
@@ -163,12 +157,8 @@ def scale(
 
 
 def _scaled(
-    kind: NDArray[np.int64],
-    group: NDArray[np.int32],
-    people: NDArray[np.float64],
-    size: NDArray[np.float64],
-    rounds: int,
-) -> tuple[NDArray[np.float64], bool]:
+    kind: Ints, group: Ints32, people: Floats, size: Floats, rounds: int
+) -> tuple[Floats, bool]:
     """The weights of edges of a kind and a group, and whether they have the right sums.
 
     After each round, groups take a part of the round's change once more (momentum: Nesterov, 1983;
@@ -195,7 +185,7 @@ def _scaled(
         return last[fits] / total[kind], ended
 
 
-def _numbered(codes: AnyInts, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _numbered(codes: AnyInts, count: int) -> tuple[Ints, Ints]:
     """Return the codes that occur, and for each code its place among them."""
     occurring = np.flatnonzero(np.bincount(codes, minlength=count))
     place = np.zeros(count, np.int64)
@@ -203,12 +193,7 @@ def _numbered(codes: AnyInts, count: int) -> tuple[NDArray[np.int64], NDArray[np
     return occurring, place[codes]
 
 
-def _used_edges(
-    kind: NDArray[np.int64],
-    group: NDArray[np.int32],
-    people: NDArray[np.float64],
-    size: NDArray[np.float64],
-) -> NDArray[np.bool_] | None:
+def _used_edges(kind: Ints, group: Ints32, people: Floats, size: Floats) -> Bools | None:
     """Whether a world uses each edge; None where no world fills every group."""
     demand, supply = size.astype(np.int64), people.astype(np.int64)
     if (demand != size).any() or (supply != people).any() or demand.sum() != supply.sum():
@@ -222,7 +207,7 @@ def _used_edges(
     return np.asarray(of_kind[kind] == of_group[group])
 
 
-def _alike(start: NDArray[np.int64], group: NDArray[np.int32]) -> NDArray[np.int64]:
+def _alike(start: Ints, group: Ints32) -> Ints:
     """For each kind the first that fits the same groups; itself if it fits none."""
     alike = np.arange(len(start) - 1)
     fitting = np.flatnonzero(np.diff(start))
@@ -239,12 +224,12 @@ def _alike(start: NDArray[np.int64], group: NDArray[np.int32]) -> NDArray[np.int
 
 
 def count_components(
-    start: NDArray[np.int64],
-    group: NDArray[np.int32],
-    people: NDArray[np.int64],
-    size: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    kind_of_group: NDArray[np.int32] | None = None,
+    start: Ints,
+    group: Ints32,
+    people: Ints,
+    size: Ints,
+    weight: Floats,
+    kind_of_group: Ints32 | None = None,
     places: AnyInts | None = None,
 ) -> bool:
     """Replace the weights of small components by exact ones; whether none is left.
@@ -286,8 +271,8 @@ def count_components(
 def expected_places(
     fits: Sequence[Sequence[int]],
     people: Sequence[int],
-    size: NDArray[np.int64],
-    kind_of_group: NDArray[np.int32] | None = None,
+    size: Ints,
+    kind_of_group: Ints32 | None = None,
 ) -> list[list[float]] | None:
     """For each kind how many of its people are in each group it fits, on average over all worlds.
 
@@ -318,7 +303,7 @@ def _counted_places(
     people: Sequence[int],
     units: Mapping[int, int],
     widths: Mapping[int, int],
-    kind_of_group: NDArray[np.int32] | None,
+    kind_of_group: Ints32 | None,
 ) -> list[list[float]] | None:
     """Return the same, one kind after the other; groups have units and widths of digits."""
     # The ways to reach each state, kind by kind.
@@ -369,7 +354,7 @@ def _counted_places(
     return result[::-1]
 
 
-def _expected_of_single(fits: Sequence[NDArray[np.int64]], full: int) -> list[list[float]] | None:
+def _expected_of_single(fits: Sequence[Ints], full: int) -> list[list[float]] | None:
     """Return the same for kinds of one person each, all states of a step at once.
 
     ``fits`` has, for each group that a person fits, the unit and the width of its digit.
@@ -427,9 +412,7 @@ def _spreads(
     ]
 
 
-def _components(
-    start: NDArray[np.int64], group: NDArray[np.int32], groups: int
-) -> NDArray[np.int64]:
+def _components(start: Ints, group: Ints32, groups: int) -> Ints:
     """For each kind the smallest group that it is connected with."""
     fitting = np.flatnonzero(np.diff(start))
     head = group[start[fitting]]

@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from discreet.errors import InputError
@@ -31,7 +29,7 @@ from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.roles import Role, Unit
-from discreet.typing import Floats, Ints
+from discreet.typing import Bools, Floats, Ints
 
 
 class KmAnonymity(AttributeRequirement):
@@ -67,7 +65,7 @@ class KmAnonymity(AttributeRequirement):
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         raise InputError(f"{self.name}: is judged on the sets of a table, not on its classes.")
 
-    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return figures >= self.k
 
     def problems(self, domains: Domains) -> list[str]:

@@ -34,7 +34,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import TypeVar
 
 import numpy as np
 
@@ -46,6 +45,7 @@ from discreet.statements import Statement
 from discreet.table.budgets import SAMPLE
 from discreet.table.classes import Classes, classes_of, group_codes, group_lists
 from discreet.table.coded_table import CodedTable, Column, Tables
+from discreet.table.counts import summed
 from discreet.table.kernels.lists import starts_of
 from discreet.table.published import GROUP, PERSON
 from discreet.table.roles import Unit
@@ -56,7 +56,6 @@ NAMED = 5  # columns that matter most
 SEED = 0  # of the drawn persons, so that an audit draws the same
 
 Pair = tuple[str, str]
-Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -75,9 +74,9 @@ class UniqueCounts:
         return UniqueCounts(
             self.counted + other.counted,
             self.none + other.none,
-            _summed(self.single, other.single),
+            summed(self.single, other.single),
             self.every + other.every,
-            _summed(self.pairs, other.pairs),
+            summed(self.pairs, other.pairs),
             self.drawn + other.drawn,
             (
                 self.group_known[0] + other.group_known[0],
@@ -97,10 +96,6 @@ class UniqueCounts:
         ranked = sorted(self.pairs, key=lambda pair: -self.pairs[pair])
         beside = next(pair for pair in ranked if self.worst in pair)
         return list(dict.fromkeys([ranked[0], beside]))
-
-
-def _summed(first: Mapping[Key, int], second: Mapping[Key, int]) -> dict[Key, int]:
-    return {key: first.get(key, 0) + second.get(key, 0) for key in {**first, **second}}
 
 
 def singling_out(

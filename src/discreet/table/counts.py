@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from discreet.table.classes import Classes, group_codes, pack_keys
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels.lists import stable_order, starts_of
 from discreet.typing import Bools, Codes, Floats, Ints, Ints32
+
+Key = TypeVar("Key")
+Number = TypeVar("Number", int, float)
 
 SPARSE = 8  # cells for each entry, above which entries are sorted
 FEWEST = 64  # entries for each descent, from which on runs of ascending ones are merged
@@ -235,6 +239,12 @@ def _sum_keys(
     start = np.searchsorted(keys, np.arange(classes + 1) * cardinality)
     value = (keys % cardinality).astype(np.int32)
     return ValueCounts(start, value, sums.astype(np.int64), cardinality, reference)
+
+
+def summed(first: Mapping[Key, Number], second: Mapping[Key, Number]) -> dict[Key, Number]:
+    """Add the numbers of two parts, key by key."""
+    keys = dict.fromkeys([*first, *second])
+    return {key: first.get(key, 0) + second.get(key, 0) for key in keys}
 
 
 def order_of_keys(key: Ints, bound: int) -> Ints:

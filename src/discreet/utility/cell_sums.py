@@ -35,6 +35,7 @@ from discreet.hierarchies.cells import SUPPRESSED, Range, parse_cell
 from discreet.hierarchies.coverage import CellReader, Coverage, Ranges
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.table.coded_table import CodedTable, Column
+from discreet.table.counts import summed
 from discreet.typing import Floats, Ints
 from discreet.utility.figures import Measures, Structure, counted_rows
 
@@ -61,15 +62,11 @@ class CellSums:
             self.rows + other.rows,
             self.classes + other.classes,
             self.squares + other.squares,
-            _summed(self.loss, other.loss),
-            _summed(self.bits, other.bits),
+            summed(self.loss, other.loss),
+            summed(self.bits, other.bits),
             self.masked + other.masked,
-            _summed(self.further, other.further),
+            summed(self.further, other.further),
         )
-
-
-def _summed(first: Mapping[str, float], second: Mapping[str, float]) -> dict[str, float]:
-    return {n: first.get(n, 0.0) + second.get(n, 0.0) for n in dict.fromkeys([*first, *second])}
 
 
 def _given_up(bits: float, exact: float) -> float:

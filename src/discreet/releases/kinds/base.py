@@ -29,7 +29,7 @@ from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.requirements.judge import full_check
 from discreet.statements import Statement
 from discreet.table.coded_table import SourceRows, Tables
-from discreet.table.counts import ClassCounts
+from discreet.table.counts import ClassCounts, summed
 from discreet.table.published import GROUP, PublishedTable
 from discreet.table.roles import Role
 from discreet.typing import Ints
@@ -53,22 +53,18 @@ class ReleaseTally:
 
     def __add__(self, other: ReleaseTally) -> ReleaseTally:
         return ReleaseTally(
-            _summed(self.classes, other.classes),
-            _summed(self.squares, other.squares),
-            _summed(self.masked, other.masked),
+            summed(self.classes, other.classes),
+            summed(self.squares, other.squares),
+            summed(self.masked, other.masked),
             self.counterfeits + other.counterfeits,
             max(self.closeness, other.closeness),
             self.escapes | other.escapes,
-            _summed(self.rows, other.rows),
+            summed(self.rows, other.rows),
             {
-                name: _summed(self.rare.get(name, {}), other.rare.get(name, {}))
+                name: summed(self.rare.get(name, {}), other.rare.get(name, {}))
                 for name in dict.fromkeys([*self.rare, *other.rare])
             },
         )
-
-
-def _summed(some: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
-    return {n: some.get(n, 0) + others.get(n, 0) for n in dict.fromkeys([*some, *others])}
 
 
 @dataclass(frozen=True)

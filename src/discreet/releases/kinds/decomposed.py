@@ -81,6 +81,7 @@ from discreet.table.code_maps import code_of_text, code_of_value, taken
 from discreet.table.coded_table import CodedTable, Column, Itself, SourceRows, Tables
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.graphs import greatest_flow
+from discreet.table.kernels.lists import starts_of
 from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
 from discreet.typing import AnyInts, Bools, Codes, Floats, Ints, Ints32
@@ -470,7 +471,7 @@ class PrimaryCounts:
         further = size - np.diff(start)
         crowded = np.flatnonzero(further > 0)
         length = np.diff(start)[crowded]
-        first = np.concatenate(([0], np.cumsum(length)))
+        first = starts_of(length)
         edges = np.arange(first[-1]) + np.repeat(start[crowded] - first[:-1], length)
         listed = np.bincount(value, minlength=len(rows_of_value)).astype(np.int64)
         short = bool((further < 0).any())
@@ -486,7 +487,7 @@ def counts_agree(parts: Sequence[PrimaryCounts]) -> bool:
     if not len(further):
         return True
     length = np.concatenate([np.diff(part.start) for part in parts])
-    start = np.concatenate(([0], np.cumsum(length)))
+    start = starts_of(length)
     flow = greatest_flow(left, further, start, np.concatenate([part.value for part in parts]))
     return bool(flow.sum() == left.sum())
 

@@ -102,7 +102,7 @@ def _group_keys(keys: Ints, bound: int) -> Classes:
     of_key = np.empty(bound, np.int32)
     begins = range(0, len(keys), IN_CACHE)
     for begin in reversed(begins):
-        part = keys[begin : begin + IN_CACHE][::-1]
+        part = keys[begin : begin + IN_CACHE][::-1].copy()
         of_key[part] = np.arange(begin + len(part) - 1, begin - 1, -1)  # the last one remains
     first_rows = [np.zeros(0, np.int64)]
     for begin in begins:

@@ -122,12 +122,14 @@ class Recodings:
     def _judge(self, classes: FrequencySet, budget: int) -> Judgement:
         counts = self._counts(classes)
         size = classes.size
+        # What gets easier upward: beyond the budget nothing below can be published either.
         passes = np.ones(len(size), bool)
         for requirement in self._easier_upward:
             passes &= requirement.passes(counts, self.domains)
             suppressed = self.rows - int(size[passes].sum())
             if suppressed > budget:
                 return Judgement(~passes, passes, False, False, suppressed)
+        # The others: beyond the budget the least that they remove may still rule out what is below.
         hopeless = ~passes
         for requirement in self._others:
             passes &= requirement.passes(counts, self.domains)
@@ -139,6 +141,7 @@ class Recodings:
                 np.maximum(least, removed, out=least)
             within = bool(least.sum() <= budget + 1e-6 * self.rows)
             return Judgement(hopeless, passes, within, False, suppressed)
+        # The table that is left moves what requirements compare with: judge until nothing fails.
         moving = [r for r in self._others if r.algebra.against_table]
         settled = not moving or suppressed == 0
         while not settled and suppressed <= budget and passes.any():

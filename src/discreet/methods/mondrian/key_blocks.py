@@ -45,6 +45,7 @@ def recode_blocks(task: Task, recode: RecodeBlock) -> Generalized:
     recoded: list[BlockRecoding] = []
     done: dict[str, BlockRecoding] = {}
     for columns, demands in blocks:
+        # Groups of columns that earlier blocks have cut stay apart.
         fixed = _fixed([name for name in columns if name in done], done, table.rows)
         new = [name for name in columns if name not in done]
         columns_of_block = {
@@ -53,6 +54,7 @@ def recode_blocks(task: Task, recode: RecodeBlock) -> Generalized:
             if column.role is not Role.QUASI_IDENTIFIER or column.name in new
         }
         columns_of_block[FIXED] = _fixed_column(fixed)
+        # Cut the other columns within them.
         requirements: list[Requirement] = []
         for demand in demands:
             for requirement in () if demand.keys.known else demand.requirements:
@@ -73,13 +75,15 @@ def _blocks(demands: Sequence[Demand]) -> list[tuple[tuple[str, ...], list[Deman
     What must hold in one of several blocks that share columns must hold in all of them, so that
     the groups that a block takes over pass its own requirements.
     """
+    # Join blocks until each shares its columns with a single earlier one.
     columns = list(dict.fromkeys(demand.keys.columns for demand in demands))
     while (pair := _to_join(columns)) is not None:
         earlier, later = pair
         joined = tuple(dict.fromkeys([*columns[earlier], *columns[later]]))
         columns = [joined, *(c for n, c in enumerate(columns) if n not in pair)]
+    # Components of blocks that share columns.
     together = [set(block_columns) for block_columns in columns]
-    for block_columns in columns:  # components
+    for block_columns in columns:
         meeting = [names for names in together if names & set(block_columns)]
         together = [names for names in together if names not in meeting]
         together.append(set().union(*meeting))

@@ -125,9 +125,11 @@ class QuasiSensitive(Method):
         others = [r for r in task.requirements if not isinstance(r, LinkRequirement)]
         if task.basis.persons is not None:
             return self._on_persons(task, task.basis.persons, linked, others)
+        # Phase 1: groups that meet the other requirements.
         grouped = self._grouping.run(replace(task, requirements=others, knowledge={}))
         size = np.bincount(grouped.class_of_row).astype(np.int64)
         classes = Classes(grouped.class_of_row, np.zeros(len(size), np.int64), size)
+        # Phase 2: remove terms from the groups that fail.
         works = [
             self._remove(task, classes, task.table[name], links, linked)
             for name, links in task.links.items()
@@ -135,6 +137,7 @@ class QuasiSensitive(Method):
         passes = np.ones(classes.count, bool)
         for work in works:
             passes &= work.passes
+        # Suppress the groups that still fail, and those that then drift from the table.
         refined = any(r.algebra.refined for r in others)
         counts = cache(lambda: count_classes(classes, task.table.sensitive, refined=refined))
         passes = without_drift(others, lambda _: counts(), task.domains, passes)

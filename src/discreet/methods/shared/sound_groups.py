@@ -60,6 +60,7 @@ def merged_until_sound(
     label = np.arange(len(first))  # of each group that was given: the one that it is part of
     changed = np.ones(len(first), bool)  # groups that were not judged yet
     while True:
+        # Judge the groups that changed; against the table all of them.
         passes = np.ones(len(changed), bool)
         of_row = label[first_of_row]
         for requirement in requirements:
@@ -76,6 +77,7 @@ def merged_until_sound(
         if passes.all():
             result[shown] = label[result[shown]]
             return result
+        # Merge each group that fails with its nearest neighbour.
         merged = joined_with_nearest(centres.of_groups(label), ~passes)
         _, place, parts = np.unique(merged, return_inverse=True, return_counts=True)
         label, changed = place[label], parts > 1

@@ -102,6 +102,7 @@ class TopDown(Method):
         for hierarchy in hierarchies:
             require_one_meaning(hierarchy)
         on_items = [one for one in task.requirements if isinstance(one, KmAnonymity)]
+        # Make cells finer as long as every group passes.
         search = Specialization(
             replace(task, requirements=[r for r in task.requirements if not judged_on_items(r)])
         )
@@ -110,6 +111,7 @@ class TopDown(Method):
         classes = group_codes(
             list(cuts.codes), [cuts.cells(a) for a in range(len(columns))], table.rows
         )
+        # The cells of each class are nodes of the hierarchies.
         cells = {}
         for a, (column, hierarchy) in enumerate(zip(columns, hierarchies, strict=True)):
             cell_of_class = cuts.codes[a, classes.first_row]
@@ -118,10 +120,11 @@ class TopDown(Method):
         private: dict[str, Any] = {
             "judged_cells": search.judged, "specialized_cells": search.specialized
         }  # fmt: skip
+        # Remove items of sets that too few rows have together.
         sets = {}
         for column in table.quasi_sensitive:
-            cell_of_class = [one for one in on_items if not one.named or column.name in one.named]
-            changed, removed = without_rare_items(column, cell_of_class)
+            asked = [one for one in on_items if not one.named or column.name in one.named]
+            changed, removed = without_rare_items(column, asked)
             if changed is not None:
                 sets[column.name] = changed
                 private.setdefault("removed_items", {})[column.name] = removed
@@ -353,7 +356,7 @@ def _kept(
         worst = int(np.argmax(times / np.maximum(support, 1)))
         stays[worst] = False
         removed.append(worst)
-    for item in sorted(removed, key=lambda item_rows: -support[item_rows]):
+    for item in sorted(removed, key=lambda code: -support[code]):
         stays[item] = True
         if any(
             len(_inside(item_rows[(item_rows == item).any(axis=1)], stays)) for item_rows in rare

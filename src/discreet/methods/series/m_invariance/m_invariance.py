@@ -117,16 +117,20 @@ class MInvariance(Method):
         assert task.past.history is not None
         codes, values = column.codes, column.cardinality
         place = curve_places(task, self.m)
+        # Division: the signature that each person had before.
         book = read_signatures(task.past.history)
-        signature, changed = book.of_rows(codes)  # division
+        signature, changed = book.of_rows(codes)
         pool = np.flatnonzero((signature < 0) & ~changed)
+        # Balancing: people whose value changed, new rows, then counterfeits.
         stranded = join_changed(book, signature, codes, changed, pool, self.m, task.rng)
         short = _balance(book, signature, codes, pool, self.m, task.rng)
+        # Assignment: signatures of the remaining new rows.
         pool = pool[signature[pool] < 0]
         held = _assign(book, signature, codes, pool, place, values, self.m, task.rng)
         held -= _alone(book, signature, codes, pool, ~_is_sensitive(task, column))
         if not (signature >= 0).any():
             raise _infeasible(task, self.m)
+        # Split: groups near on the curve.
         least = MULTIPLICITY if self.buckets == "equal-multiplicity" else 1
         group, fakes = _split(book, signature, codes, place, short, least, task.rng)
         counterfeits = Counterfeits(fakes[0], {column.name: fakes[1]})

@@ -156,8 +156,10 @@ class RhoDifferent(Method):
         if not history.fixed:
             named = {*correlation.values, *self.domain}
             _require_known(families, column.codes, history, column.text.to_list(), named)
+        # Survivors: who is published, then with which counterfeits.
         verdicts = decide(families, self.rho)
         group, fakes, greatest = complete(families, verdicts, column.codes, self.rho)
+        # Newcomers: first groups along the curve.
         fresh = np.flatnonzero(families.family_of_row < 0)
         place = curve_places(task, size)
         fresh_group, fresh_fakes = first_groups(
@@ -285,6 +287,7 @@ def complete(
     (rows,) the group of each row, −1 for newcomers and who is held back; the group and the value of
     each counterfeit.
     """
+    # The published members of each family, their rows and their values.
     member = families.shapes.member
     sizes = np.diff(families.start)
     family = np.repeat(np.arange(families.count), sizes)  # of each member
@@ -295,6 +298,7 @@ def complete(
     large = verdicts.too_large[family]
     truth = np.full(len(families.row_of), -1, np.int64)
     truth[person[~large]] = value[~large]
+    # Counterfeits of the families that can be enumerated.
     completions = solve(
         families.releases,
         families.shapes,
@@ -304,6 +308,7 @@ def complete(
         families.matrix,
         rho,
     )
+    # The others are published as a group where no value fills too much of it, else blank.
     party, count = _parties(family, verdicts.party[person])
     family_of_party = np.zeros(count, np.int64)
     family_of_party[party] = family

@@ -15,8 +15,8 @@ from pathlib import Path
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9")
 DASHES = ("", "7 3", "2 3")
-LEFT, TOP, WIDTH, HEIGHT, LEGEND = 62.0, 34.0, 470.0, 300.0, 215.0
-LINE = 17.0  # of the legend
+LEFT, TOP, WIDTH, HEIGHT = 62.0, 34.0, 470.0, 300.0
+LINE, LETTER = 17.0, 6.8  # of the legend
 APART = 3.0  # lines beside each other
 
 
@@ -46,8 +46,9 @@ def plot(
     y = _Axis.of(heights, False)
     height = max(TOP + HEIGHT + 48, TOP + LINE * len(lines) + 12)
     bottom, right = TOP + HEIGHT, LEFT + WIDTH
+    wide = right + 52 + LETTER * max(map(len, lines), default=0)
     parts = [
-        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {right + LEGEND:g} {height:g}' "
+        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {wide:g} {height:g}' "
         f"role='img'><title>{escape(title)}</title><style>text{{font:12px system-ui,sans-serif;"
         "fill:#222}.grid{stroke:#ddd}.axis{stroke:#555}</style>"
         "<rect width='100%' height='100%' fill='white'/>",

@@ -103,6 +103,7 @@ def run(
 ) -> Path:
     """Run some figures, write each row as it comes, and return the page."""
     settings.output.mkdir(parents=True, exist_ok=True)
+    READ.clear()
     page = [f"# {experiment.title}\n"]
     for figure in figures:
         rows = _written(experiment, figure, settings)
@@ -176,7 +177,7 @@ def draw(figure: Figure, rows: Sequence[Row], path: Path) -> None:
     plot(path, figure.title, (wanted.across, " · ".join(wanted.measures)), lines)
 
 
-READ: set[Path] = set()  # files and folders of data that this process has opened
+READ: set[Path] = set()  # files and folders of data that a run has opened
 
 
 def provenance(settings: Settings) -> dict[str, Any]:

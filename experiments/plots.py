@@ -17,7 +17,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#5
 DASHES = ("", "7 3", "2 3")
 LEFT, TOP, WIDTH, HEIGHT = 62.0, 34.0, 470.0, 300.0
 LINE, LETTER = 17.0, 6.8  # of the legend
-APART = 3.0  # lines beside each other
+APART, SPREAD = 3.0, 16.0  # lines beside each other, at most so far in all
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,10 @@ def plot(
         f"<text transform='translate(16 {middle:g}) rotate(-90)' text-anchor='middle'>"
         f"{escape(axes[1])}</text>"
     )
+    apart = min(APART, SPREAD / max(len(lines), 1)) if joined else 0.0
     for number, (name, line) in enumerate(lines.items()):
         colour, dash = COLOURS[number % len(COLOURS)], DASHES[number // len(COLOURS) % len(DASHES)]
-        beside = APART * (number - (len(lines) - 1) / 2) if joined else 0.0
+        beside = apart * (number - (len(lines) - 1) / 2)
         parts.append(f"<g stroke='{colour}' fill='{colour}'>")
         placed = [
             (LEFT + x.place(p.x) * WIDTH + beside, bottom - y.place(p.y) * HEIGHT) for p in line

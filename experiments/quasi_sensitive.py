@@ -217,21 +217,32 @@ def beliefs(settings: QuasiSensitiveSettings) -> Iterator[Row]:
     asked: list[tuple[str, LinkRequirement]] = []
     asked += [(f"c = 1, l = {ell}", QsClDiversity(c=1, l=ell)) for ell in settings.l_of_belief]
     for (label, requirement), k in product(asked, settings.k):
-        release = publish(frame, job_of(settings, path, k, requirement, "two phases"), seed=1)
+        row: Row = {"requirement": label, "k": k}
+        try:
+            job = job_of(settings, path, k, requirement, "two phases")
+            release = publish(frame, job, seed=1)
+        except InfeasibleError:
+            yield row | dict.fromkeys(BELIEFS)
+            continue
         records = release.coded_tables()["records"]
         column, links = records["symptoms"], release.task.links["symptoms"]
         classes = classes_of(records.quasi_identifiers, records.rows)
         published = link_terms(terms_of(column), links.knowledge).with_prior(links.prior)
         posteriors = LabelPosteriors(count_values(classes, column), published, "equal")
         mean, greatest = posteriors.changes()
-        yield {
-            "requirement": label,
-            "k": k,
-            "over all labels": float(mean.mean()),
-            "of the greatest": float(greatest.mean()),
-            "Euclidean": float(posteriors.distance("l2").mean()),
-            "greatest of all": float(greatest.max()),
-        }
+        figures = [
+            float(figure)
+            for figure in (
+                mean.mean(),
+                greatest.mean(),
+                posteriors.distance("l2").mean(),
+                greatest.max(),
+            )
+        ]
+        yield row | dict(zip(BELIEFS, figures, strict=True))
+
+
+BELIEFS = ("over all labels", "of the greatest", "Euclidean", "greatest of all")
 
 
 def measured(settings: QuasiSensitiveSettings, frame: pl.DataFrame, job: Job) -> Row:

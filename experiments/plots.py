@@ -41,7 +41,7 @@ def plot(
 ) -> None:
     """Write lines as a picture; ``log`` is of the x-axis, without ``joined`` there are marks."""
     points = [point for line in lines.values() for point in line]
-    x = _Axis.of([point.x for point in points], log)
+    x = _Axis.of([point.x for point in points], log, from_zero=False)
     heights = [end for p in points for end in (p.y, p.low, p.high) if end is not None]
     y = _Axis.of(heights, False)
     height = max(TOP + HEIGHT + 48, TOP + LINE * len(lines) + 12)
@@ -104,7 +104,7 @@ class _Axis:
     ticks: tuple[float, ...]
 
     @classmethod
-    def of(cls, figures: Sequence[float], log: bool) -> _Axis:
+    def of(cls, figures: Sequence[float], log: bool, *, from_zero: bool = True) -> _Axis:
         """An axis with all figures; of shares from 0 to 1."""
         least, most = min(figures, default=0.0), max(figures, default=1.0)
         if log and least > 0:
@@ -112,7 +112,7 @@ class _Axis:
             return cls(10.0 ** powers[0], 10.0 ** powers[-1], True, tuple(10.0**p for p in powers))
         if least >= 0 and most <= 1:
             return cls(0.0, 1.0, False, (0, 0.2, 0.4, 0.6, 0.8, 1))
-        low = min(least, 0.0)
+        low = min(least, 0.0) if from_zero or least == most else least
         step = 10.0 ** math.floor(math.log10(most - low))
         step = next(
             step * part for part in (0.1, 0.2, 0.5, 1, 2) if (most - low) / step / part <= 8

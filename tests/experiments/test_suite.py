@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import shutil
 
 import polars as pl
 import pytest
 from experiments.__main__ import main
+from experiments.baselines import PERTURBING
 from experiments.suite import (
     COLUMNS,
+    IDENTITY,
+    MEASURES,
     METHODS,
     PUBLIC,
     TIMES,
@@ -16,16 +20,19 @@ from experiments.suite import (
     _released,
     grid,
     pair_error,
+    read_rows,
     run,
     settings_of,
 )
-from experiments.suite_page import PAGE, figures, summary
+from experiments.suite_page import PAGE, figures, summary, write_page
 from experiments.suite_tables import TABLES, generated_name, hash_of
+from tests.docs.notebooks import ROOT
 from tests.real_data import real_data
 
 from discreet.utility.implied import ImpliedUnlinked, exact
 
 TABLE = generated_name(0.5, 0.3)
+RESULTS = ROOT / "docs" / "experiments" / "suite.parquet"
 
 
 def rows_of(path):
@@ -143,6 +150,47 @@ def test_public_tables_are_those_that_were_frozen(name):
     sample = TABLES[name].sample(1, 100, whole)
     assert sample.equals(TABLES[name].sample(1, 100, whole))
     assert len(sample) == 100
+
+
+def test_the_page_is_that_of_the_rows(tmp_path):
+    results = shutil.copy(RESULTS, tmp_path / RESULTS.name)
+    assert write_page(results).read_text(encoding="utf-8") == (
+        RESULTS.with_name(PAGE).read_text(encoding="utf-8")
+    )
+    pictures = sorted(tmp_path.glob("*.svg"))
+    assert len(pictures) == 6
+    for picture in pictures:
+        assert picture.read_bytes() == RESULTS.with_name(picture.name).read_bytes()
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("method", ["unlinked", "gal", "li-ye", "mmdcf", "mdav", *PERTURBING])
+def test_rows_of_the_results_come_out_again(method):
+    """By methods that lie beside the suite; the others are those of the commit in each row."""
+    real_data("adult", "adult.csv")
+    rows = read_rows(RESULTS)
+    for table, ell in (("hr", 2), ("opinions", 3), ("compas", 5)):
+        cell = Cell(table, 2, method, ell, seed=3)
+        again = run(cell)
+        (row,) = rows.filter(
+            pl.concat_str(pl.col(IDENTITY).cast(pl.String), separator=" ") == " ".join(cell.key)
+        ).to_dicts()
+        figures = [name for name in MEASURES if row[name] is not None]
+        assert figures == [name for name in MEASURES if again[name] is not None]
+        assert [again[name] for name in figures] == pytest.approx(
+            [row[name] for name in figures], rel=1e-5
+        )
+        same = ("settings", "data_sha256", "failure", "rows")
+        assert [again[name] for name in same] == [row[name] for name in same]
+
+
+def test_the_results_fit_an_hour_and_name_their_commit():
+    rows = read_rows(RESULTS)
+    assert rows.columns == list(COLUMNS)
+    assert rows["row_seconds"].sum() <= 60 * 60
+    assert set(rows.select(IDENTITY).rows()) == {tuple(vars(cell).values()) for cell in grid()}
+    assert rows["commit"].n_unique() == 1
+    assert "+" not in rows["commit"][0]
 
 
 def test_another_table_is_refused(tmp_path, monkeypatch):

@@ -243,7 +243,8 @@ def test_readers_of_other_kinds_succeed_where_nothing_protects(tmp_path):
             population=folder / "original.csv",
         )
         assert not set(report.inapplicable) - {
-            "absence", "minimality", "background-join", "person-intersection", "number-of-rows"
+            "absence", "minimality", "background-join", "person-intersection", "number-of-rows",
+            "refinement",
         }  # fmt: skip
         for finding in report.findings:
             assert finding.greatest == pytest.approx(1), finding
@@ -255,6 +256,7 @@ def test_readers_of_other_kinds_succeed_where_nothing_protects(tmp_path):
         "person-intersection",
         "number-of-rows",
         "downcoding",
+        "refinement",
     }  # have examples of their own
     assert succeeded | alone == set(ATTACKS)
 

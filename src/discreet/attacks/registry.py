@@ -30,6 +30,7 @@ _HOMES = {
     "associated": "discreet.attacks.intersection:Associated",
     "minimality": "discreet.attacks.minimality:Minimality",
     "downcoding": "discreet.attacks.downcoding:Downcoding",
+    "refinement": "discreet.attacks.refinement:Refinement",
     "definetti": "discreet.attacks.definetti:Definetti",
 }
 

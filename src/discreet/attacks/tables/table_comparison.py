@@ -84,7 +84,9 @@ class TableComparison(Result):
     def summary(self) -> list[Statement]:
         """What each table is best for, and which are dominated."""
         safest = min(self.tables, key=lambda one: one.risk)
-        said = [Statement("tables.least-risk", table=safest.name, gain=safest.risk)]
+        said = [Statement("tables.least-risk.none", table=safest.name)]
+        if safest.risk > 0:
+            said = [Statement("tables.least-risk", table=safest.name, gain=safest.risk)]
         by_table: dict[str, list[str]] = {}
         for question, name in self.best.items():
             by_table.setdefault(name, []).append(question)

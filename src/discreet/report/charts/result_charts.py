@@ -48,7 +48,7 @@ def size_charts(picture: Picture) -> list[Chart]:
                 title=_titled(form, table if several else ""),
                 note=Statement(f"{form}.note"),
                 x=Scale(label("rows-in-the-group"), percent=False),
-                y=Scale(label("share-of-rows"), high=_above(max(shares))),
+                y=Scale(label("share-of-rows"), high=above(max(shares))),
                 marks=tuple(
                     Mark(y=share, lane=name) for name, share in zip(names, shares, strict=True)
                 ),
@@ -140,7 +140,7 @@ def loss_charts(utility: Mapping[str, Any]) -> list[Chart]:
 def error_chart(release: float, unlinked: float) -> Chart:
     """Return the error of COUNT queries next to that of the unlinked baseline."""
     shown = [(label("this-release"), release), (label("unlinked-baseline"), unlinked)]
-    high = _above(max(release, unlinked))
+    high = above(max(release, unlinked))
     return _bars(
         "query_error", "chart.query-error", label("release"), "median-relative-error", shown,
         high=high, faint=shown[1][0],
@@ -335,7 +335,7 @@ def _titled(form: str, table: str) -> Statement:
     return Statement(f"{form}.in-table", table=table) if table else Statement(form)
 
 
-def _above(greatest: float) -> float:
+def above(greatest: float) -> float:
     """A round end of a scale above a share."""
     return next((end for end in (0.04, 0.08, 0.12, 0.2, 0.4, 0.6, 0.8) if greatest <= end), 1.0)
 

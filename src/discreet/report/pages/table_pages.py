@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from discreet.report.charts.chart import Chart, Mark, Scale
+from discreet.report.charts.result_charts import above
 from discreet.report.pieces import (
     Card,
     Page,
@@ -54,7 +55,11 @@ def table_measures_page(measures: TableMeasures) -> Page:
         cards=list(_cards(measures)),
         sections=[
             Section(label("columns"), columns, label("columns")),
-            Section(label("associations"), association_map(measures), label("associations")),
+            Section(
+                label("associations-of-columns"),
+                association_map(measures),
+                label("associations-of-columns"),
+            ),
         ],
     )
 
@@ -132,8 +137,8 @@ def tables_charts(comparison: TableComparison) -> Sequence[Chart]:
     for one in comparison.tables:
         known = [error for error in one.errors.values() if error is not None]
         points.append((one.name, max(one.risk, 0.0), sum(known) / max(len(known), 1)))
-    high = max(0.05, *(risk for _, risk, _ in points)) * 1.1
-    top = max(0.05, *(error for _, _, error in points)) * 1.1
+    high = above(max(0.05, *(risk for _, risk, _ in points)))
+    top = above(max(0.05, *(error for _, _, error in points)))
     return [
         Chart(
             name="tables",

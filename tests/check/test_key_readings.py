@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import sqlite3
+from contextlib import closing
 from itertools import product
 
 import polars as pl
@@ -79,6 +81,24 @@ def test_fully_suppressed_rows_are_counted_apart_as_arx_does():
     assert not without.ok
     (difference,) = [one for one in without.remarks if getattr(one, "id", "").startswith("check.r")]
     assert difference.parameters == {"values": 1, "apart": 2, "match": 3, "rows": 1}
+
+
+def test_a_database_that_counts_in_place_is_read_alike(tmp_path):
+    for seed in range(12):
+        rows = drawn(seed)
+        place = tmp_path / f"{seed}.db"
+        with closing(sqlite3.connect(place)) as base, base:
+            base.execute("CREATE TABLE people (p TEXT, q TEXT, s TEXT)")
+            base.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)
+        for options in ({"missing": ["match"]}, {"suppressed": ["*"]}):
+            if all(row[:2] == ("*", "*") for row in rows):
+                continue
+            here = dc.check(
+                f"sqlite:///{place}", table="people", quasi=["p", "q"], sensitive=["s"], k=1, l=1,
+                **options,
+            )  # fmt: skip
+            k, distinct = (one.achieved for one in here.requirements)
+            assert (int(k["k"]), int(distinct["l"])) == found(rows, **options), seed
 
 
 def test_matching_is_refused_with_persons_and_for_attackers_with_few_columns():

@@ -169,7 +169,7 @@ def open_table(
         progress("reading", len(published) / len(task.table.columns))
         published[name], covered[name] = _column(cells[name], column, task, suppressed, missing)
     _require_overlap(task, published, covered)
-    for name in {*cells.columns} - published.keys():
+    for name in sorted({*cells.columns} - published.keys()):
         remarks.append(Statement("tables.not-compared", column=name))
     return OtherTable(task, CodedTable(published, cells.rows), covered, tuple(remarks))
 

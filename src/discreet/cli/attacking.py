@@ -114,6 +114,10 @@ def attack(
                 "several folders with --persons, or a series with --ledger."
             )
         if releases[0].is_file():
+            if population is not None or quick:
+                raise InputError(
+                    "--population and --quick are for release folders. Attack the table without."
+                )
             from discreet.api.attack_table import attack_table
             from discreet.report.terminal import table_attack_lines
 

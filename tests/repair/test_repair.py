@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.api import job_changes
+from discreet.api import job_changes, trials
 from discreet.api import repair as repairing
 from discreet.api.job_changes import CANDIDATES, Change, Problem, Situation
 from discreet.cli.app import app
@@ -128,7 +128,7 @@ def test_a_listed_repair_keeps_its_word_on_random_tables(seed, tmp_path):
     assert found.before.word == published_word(table, asked, tmp_path / "before")
     for number, one in enumerate(found.repairs):
         assert one.verdict == published_word(table, one.job, tmp_path / f"release{number}")
-        before, after = found.before.severity, one.trial.severity
+        before, after = found.before.grade, one.trial.grade
         assert after < before or (after == before and one.trial.excess < found.before.excess)
 
 
@@ -204,14 +204,14 @@ def test_kept_repairs_are_not_applied_to_a_job_that_changed(job):
 
 
 def test_a_trial_that_takes_too_long_ends_with_the_budget(job, monkeypatch):
-    judged = repairing._judged
+    judged = trials._judged
 
     def slow(release, ends, progress, ledger, whole):
         if not whole:
             time.sleep(30)
         return judged(release, ends, progress, ledger, whole)
 
-    monkeypatch.setattr(repairing, "_judged", slow)
+    monkeypatch.setattr(trials, "_judged", slow)
     begun = time.monotonic()
     found = dc.repair(None, job, budget=8)
     assert time.monotonic() - begun < 12
@@ -220,7 +220,7 @@ def test_a_trial_that_takes_too_long_ends_with_the_budget(job, monkeypatch):
 
 
 def test_a_job_that_is_not_judged_in_time_is_said_to_be_so(job, monkeypatch):
-    monkeypatch.setattr(repairing, "_judged", lambda *_: time.sleep(20))
+    monkeypatch.setattr(trials, "_judged", lambda *_: time.sleep(20))
     with pytest.raises(InputError, match="larger --budget"):
         dc.repair(None, job, budget=1)
     with pytest.raises(InputError, match="more than 0"):

@@ -35,6 +35,7 @@ class Problem(StrEnum):
     CERTAIN = "certain"
     REIDENTIFIED = "reidentified"
     EMPTY = "empty"  # the quasi-identifiers say next to nothing
+    COARSE = "coarse"  # they lose too much
     UNCOVERED = "uncovered"  # no guarantee covers a sensitive attribute
 
 
@@ -92,7 +93,7 @@ Candidates = Callable[[Situation], Iterator[Change]]
 CANDIDATES: list[tuple[frozenset[Problem], Candidates]] = []
 
 _RISKS = (Problem.BELIEVED, Problem.CERTAIN)
-_GROUPS = (Problem.INFEASIBLE, Problem.EMPTY)  # groups that are too large, or cannot be formed
+_GROUPS = (Problem.INFEASIBLE, Problem.EMPTY, Problem.COARSE)  # too large, or not to be formed
 
 
 def solves(*problems: Problem) -> Callable[[Candidates], Candidates]:
@@ -162,8 +163,9 @@ def unpublish_refused(situation: Situation) -> Iterator[Change]:
 
 @solves(Problem.SINGLED_OUT)
 def unpublish_unchanged(situation: Situation) -> Iterator[Change]:
-    """Do not publish the unchanged columns that distinguish most persons."""
-    for names in _growing(_by_entropy(situation.columns(Role.INSENSITIVE))):
+    """Do not publish the unchanged columns, or weights, that distinguish most persons."""
+    unchanged = [*situation.columns(Role.INSENSITIVE), *situation.columns(Role.WEIGHT)]
+    for names in _growing(_by_entropy(unchanged)):
         yield _unpublishing(situation, "unpublish-unchanged", names)
 
 
@@ -338,10 +340,9 @@ def unpublish_quasi_identifiers(situation: Situation) -> Iterator[Change]:
         columns, key=lambda name: (-losses.get(name, 0.0), -columns[name].cardinality, name)
     )
     lost = [name for name in order if losses.get(name, 0.0) >= 0.9]
-    sets = [lost if len(lost) < len(quasi) else [], *([name] for name in order[:3])]
-    sets.append(order[: len(order) // 2])
-    for names in sets:
-        if names:
+    sizes = [len(lost), len(order) // 2, len(order) // 4, 1, 3 * len(order) // 4]
+    for names in [order[:size] for size in dict.fromkeys(sizes)]:
+        if 0 < len(names) < len(order):
             yield _unpublishing(situation, "unpublish-quasi-identifier", names)
 
 
@@ -369,7 +370,6 @@ OTHER_METHODS: dict[str, dict[str, Any]] = {
     "msa-diversity": {},
     "mondrian": {},
     "full-domain": {"suppression": 0.05},
-    "unlinked": {},
 }
 
 
@@ -384,6 +384,18 @@ def use_another_method(situation: Situation) -> Iterator[Change]:
             (Edit(("method",), {name: parameters}),),
             Statement("repair.method", method=name),
             Statement("repair.method.cost", method=name),
+        )
+
+
+@solves(*_GROUPS, *_RISKS)
+def remove_link(situation: Situation) -> Iterator[Change]:
+    """Publish quasi-identifiers and sensitive attributes in two tables without a link."""
+    if situation.job.method.name != "unlinked":
+        yield Change(
+            "unlinked",
+            (Edit(("method",), {"unlinked": {}}),),
+            Statement("repair.method", method="unlinked"),
+            Statement("repair.unlinked.cost"),
         )
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from discreet.api.repair import Repair, Repairs, Trial, repair
+from discreet.api.repair import Repair, Repairs, repair
+from discreet.api.trials import Trial
 from discreet.errors import DiscreetError
 from discreet.job.edits import edited_text
 from discreet.job.proposing.job_text import ProposedJob, propose_job

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import shutil
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,31 +25,19 @@ import numpy as np
 
 from discreet.api.compare import Original
 from discreet.api.job_changes import Change, Problem, Situation, proposed_changes
-from discreet.attacks.registry import ATTACKS
-from discreet.attacks.run import AttackReport, run_attacks
-from discreet.errors import DiscreetError, InfeasibleError, InputError, JobError
+from discreet.api.trials import Grade, Trial, try_job
+from discreet.errors import InputError, JobError
 from discreet.io.atomic import hidden_file
 from discreet.io.frames import plain_frame
 from discreet.job.edits import REMOVED, Edit, edited_job, edited_text, flow
 from discreet.job.model import Job
 from discreet.job.yaml_lines import load_yaml
 from discreet.methods.base import Progress, no_progress
-from discreet.pipeline.one_machine import LocalReading
-from discreet.pipeline.prove import audit_reading, read_population, verify_attacks
 from discreet.pipeline.record import ledger_for_reading
-from discreet.pipeline.release import Proof, Release
-from discreet.pipeline.run import make_release
 from discreet.regular_files import path_of, read_text
-from discreet.releases.analyst_errors import AnalystError, analyst_errors
-from discreet.releases.audit.audit import Audit, audit_tables
-from discreet.releases.manifest import Manifest
-from discreet.releases.measure import measure_release, read_utility
-from discreet.report.risk_verdict import LOOK, READY, REFUSE, Review, RiskVerdict
+from discreet.report.risk_verdict import READY
 from discreet.statements import Statement
-from discreet.table.budgets import FIGURE_ROWS
 from discreet.table.interrupts import OutOfTimeError, interruptible
-from discreet.table.roles import Role
-from discreet.utility.figures import Measures
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
@@ -60,51 +47,12 @@ SAMPLE = 2_000  # rows on which changes are tried
 LISTED = 5  # repairs
 BLOCKING = 0.05  # share of the rows without the most frequent value, below which groups grow
 NAMED = 8  # columns of a repair that are named in a line
-ENOUGH = 2  # sorts of trials that are ready to sign, after which no more changes are put together
+ENOUGH = 3  # sorts of trials that are ready to sign, after which no more changes are put together
 SEEDS = 3  # trials that are extended at each depth
 DEPTH = 4  # changes of one repair
 PRUNED = 2  # trials of which changes are taken back, where they are not needed
 SHARE = 0.1  # of the budget, for a trial on the sample, unless the first took a quarter of it
 SEARCHING = 0.5  # share of the budget, at most, for trials on the sample
-_SEVERITY = {READY: 0, LOOK: 1, REFUSE: 2}
-_IMPOSSIBLE = 3  # nothing can be published
-_LEVEL = re.compile(r"\(level (\d+) of its hierarchy\)")  # in the aim of a finding
-
-
-@dataclass(frozen=True)
-class Trial:
-    """The release of a job: its verdict and its figures, or why there is none."""
-
-    word: str | None  # None where nothing could be published
-    reasons: tuple[str, ...]
-    excess: float = 0.0  # by how much figures of risk are above the thresholds for a look
-    loss: float | None = None  # of quasi-identifiers
-    losses: Mapping[str, float] = field(default_factory=dict)  # by quasi-identifier
-    count_error: AnalystError | None = None
-    rows: int = 0  # of the source
-    rows_lost: int = 0
-    published: frozenset[str] = frozenset()  # attributes
-    problems: frozenset[Problem] = frozenset()
-    accused: tuple[str, ...] = ()  # sensitive attributes that it fails for, the worst first
-    levels: Mapping[str, int] = field(default_factory=dict)  # of their hierarchies, where it does
-    refused: tuple[str, ...] = ()
-    seconds: float = 0.0
-
-    @property
-    def severity(self) -> int:
-        """0 for *Ready to sign*, more for what is worse."""
-        return _IMPOSSIBLE if self.word is None else _SEVERITY[self.word]
-
-    @property
-    def usable(self) -> bool:
-        """Whether the verdict lets the release appear, and its quasi-identifiers say something."""
-        return self.severity <= _SEVERITY[LOOK] and Problem.EMPTY not in self.problems
-
-    def cost(self, columns: Sequence[str]) -> float:
-        """The share of the information of some columns that is lost, and of the rows."""
-        lost = [1.0 if name not in self.published else self.losses.get(name, 0.0)
-                for name in columns]  # fmt: skip
-        return float(np.mean(lost or [0.0])) + self.rows_lost / max(self.rows, 1)
 
 
 @dataclass(frozen=True)
@@ -197,8 +145,8 @@ class Repairs:
 
     @property
     def needed(self) -> bool:
-        """Whether the job is not ready to sign as it is."""
-        return self.before.word != READY
+        """Whether the job is not ready to sign as it is, or says too little."""
+        return self.before.grade is not Grade.READY
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data."""
@@ -224,6 +172,8 @@ class Repairs:
             return [f"Verdict: {READY}. Nothing to repair. Publish it: discreet publish {job}"]
         word = "nothing can be published" if before.word is None else before.word
         lines = [f"Verdict now: {word}.", *(f"  - {reason}" for reason in before.reasons)]
+        if Problem.COARSE in before.problems and before.loss is not None:
+            lines.append(f"  - the quasi-identifiers lose {before.loss:.1%} of their information.")
         lines += [f"  - {self.blocking}"] if self.blocking else []
         ended = " The time ended the search: --budget gives more." if self.cut else ""
         if not self.repairs:
@@ -305,6 +255,7 @@ class _Search:
         self._ends = self._begun + budget
         self._tried, self._cut = 0, False
         self._usual = 0.0  # seconds of the first trial on the sample
+        self._coarser = 1.0  # by how much the sample loses more than the whole table
         self._seen: set[frozenset[str]] = set()  # edits that were tried on the sample
         self._columns: list[str] = []  # that the job publishes and that have several values
 
@@ -324,8 +275,8 @@ class _Search:
                 f"The job as it is was not judged within {self._budget:g} s. Use a larger --budget."
             )
         listed: list[_Attempt] = []
-        if before.severity and not (unusable_only and before.usable):
-            listed = self._found(_Attempt((), before))
+        if before.grade and not (unusable_only and before.usable):
+            listed = self._found(_Attempt((), before), 1 if unusable_only else LISTED)
         return Repairs(
             before,
             tuple(self._repair(node) for node in listed),
@@ -336,27 +287,35 @@ class _Search:
             _blocking(original, before),
         )
 
-    def _found(self, root: _Attempt) -> list[_Attempt]:
-        """Search on the sample, verify on the whole table; return what is better, best first."""
+    def _found(self, root: _Attempt, wanted: int) -> list[_Attempt]:
+        """Search on the sample, verify on the whole table; return what is better, best first.
+
+        Enough is verified once so many need no decision of the steward and are ready to sign.
+        """
         explored = self._explore(root, time.monotonic() + SEARCHING * self._left())
         verified: list[_Attempt] = []
         for node in self._in_turn(explored):
-            if sum(one.trial.severity == 0 for one in verified) >= LISTED:
+            ready = [
+                one
+                for one in verified
+                if one.trial.grade is Grade.READY and not any(c.steward for c in one.changes)
+            ]
+            if len(ready) >= wanted:
                 break
             self._verify(node.changes, root, verified)
         # What the sample did not show: go on from the best on the whole table.
         for _ in range(DEPTH):
-            if not verified or min(node.trial.severity for node in verified) == 0:
+            if not verified or min(node.trial.grade for node in verified) is Grade.READY:
                 break
             best = min(verified, key=self._rank)
             for change in [one for changes in self._proposed(best) for one in changes]:
                 self._verify((*best.changes, change), root, verified)
-                if verified[-1].trial.severity == 0:
+                if verified and verified[-1].trial.grade is Grade.READY:
                     break
             if min(verified, key=self._rank) is best:
                 break
         better = [node for node in verified if self._rank(node)[:2] < self._rank(root)[:2]]
-        decided = [node for node in better if node.trial.severity < root.trial.severity]
+        decided = [node for node in better if node.trial.grade < root.trial.grade]
         return self._listed(sorted(decided or better, key=self._order))
 
     def _verify(
@@ -385,6 +344,9 @@ class _Search:
         First only the foremost change of each sort, as deep as needed; then all others.
         """
         explored: list[_Attempt] = []
+        same = self._sampled((), ends)
+        if same is not None and same.loss and root.trial.loss:
+            self._coarser = max(same.loss / root.trial.loss, 1.0)
         for changes in self._at_once(root):
             trial = self._sampled(changes, ends)
             if trial is not None:
@@ -400,16 +362,17 @@ class _Search:
                     if trial is not None:
                         explored.append(_Attempt((*seed.changes, change), trial))
                 expanded |= {id(seed) for seed in seeds}
-                ready = [node for node in explored if node.trial.severity == 0]
+                ready = [node for node in explored if node.trial.grade is Grade.READY]
                 if len({node.sorts for node in ready}) >= ENOUGH:
                     return [*explored, *self._pruned(ready, ends)]
                 waiting = [
                     node
                     for node in explored
-                    if id(node) not in expanded and 0 < node.trial.severity < _IMPOSSIBLE
+                    if id(node) not in expanded
+                    and Grade.READY < node.trial.grade < Grade.IMPOSSIBLE
                 ]
                 seeds = sorted(waiting, key=self._rank)[:SEEDS]
-        ready = [node for node in explored if node.trial.severity == 0]
+        ready = [node for node in explored if node.trial.grade is Grade.READY]
         return [*explored, *self._pruned(ready, ends)]
 
     def _at_once(self, root: _Attempt) -> list[tuple[Change, ...]]:
@@ -500,10 +463,10 @@ class _Search:
     def _in_turn(self, explored: Sequence[_Attempt]) -> list[_Attempt]:
         """What is worth a trial on the whole table: first the best that do different things."""
         ordered = sorted(explored, key=self._order)
-        ordered = [node for node in ordered if node.trial.severity < _IMPOSSIBLE]
+        ordered = [node for node in ordered if node.trial.grade < Grade.IMPOSSIBLE]
         first: dict[frozenset[str], _Attempt] = {}
         for node in ordered:
-            if node.trial.severity == ordered[0].trial.severity:
+            if node.trial.grade == ordered[0].trial.grade:
                 first.setdefault(node.sorts, node)
         leading = list(first.values())
         return [*leading, *(node for node in ordered if node not in leading)][: 2 * LISTED]
@@ -511,13 +474,13 @@ class _Search:
     def _rank(self, node: _Attempt) -> tuple[int, float, float]:
         """The order of promise: the verdict, the excess of risk, the cost."""
         trial = node.trial
-        return trial.severity, round(trial.excess, 3), trial.cost(self._columns)
+        return trial.grade, round(trial.excess, 3), trial.cost(self._columns)
 
     def _order(self, node: _Attempt) -> tuple[int, float, int]:
         """The order of a list: the verdict, the cost, the number of edits."""
         trial = node.trial
-        excess = trial.excess if trial.severity else 0.0
-        return trial.severity, round(trial.cost(self._columns) + excess, 4), len(node.edits)
+        excess = trial.excess if trial.grade else 0.0
+        return trial.grade, round(trial.cost(self._columns) + excess, 4), len(node.edits)
 
     def _left(self) -> float:
         return self._ends - time.monotonic()
@@ -546,7 +509,7 @@ class _Search:
         what = Statement("repair.progress.sample", trial=self._tried + 1)
         trial = self._timed(relaxed, job, self._frame, share, what)
         self._usual = self._usual or (0.0 if trial is None else trial.seconds)
-        return trial
+        return None if trial is None else trial.of_larger_table(self._coarser)
 
     def _whole(self, changes: tuple[Change, ...]) -> Trial | None:
         """Judge the job with some changes on the whole table."""
@@ -578,7 +541,7 @@ class _Search:
         try:
             with opened as ledger:
                 trial = interruptible(
-                    lambda: _tried(job, judged, data, self._seed, ends, progress, ledger, whole),
+                    lambda: try_job(job, judged, data, self._seed, ends, progress, ledger, whole),
                     max(seconds, 0.001),
                 )
         except OutOfTimeError:
@@ -589,174 +552,6 @@ class _Search:
     def _repair(self, node: _Attempt) -> Repair:
         job = edited_job(self._job, node.edits)
         return Repair(node.changes, job, node.trial, tuple(_lines(node.edits, job, self._text)))
-
-
-class _Unordered(LocalReading):
-    """Tables whose guarantees are audited, without a comparison of rows and order.
-
-    That comparison finds defects of a method. No change of a job affects it, and it takes longer
-    than all else.
-    """
-
-    def __init__(self, reading: LocalReading) -> None:
-        super().__init__(reading.tables, reading._task, reading._source_rows)
-
-    def audit(self, manifest: Manifest) -> Audit:
-        return audit_tables(self.tables, manifest, self._task, self._source_rows, compared=False)
-
-
-def _tried(
-    job: Job,
-    judged: Job,
-    data: Any,
-    seed: int,
-    ends: float,
-    progress: Progress,
-    ledger: Ledger | None,
-    whole: bool,
-) -> Trial:
-    """Make a release of a job in memory, and judge it as ``publish`` would.
-
-    ``judged`` is the job that the verdict is about, where the release was made by a relaxed one.
-    """
-    try:
-        release = make_release(data, job, seed=seed, progress=progress, ledger=ledger)
-        release.job = judged
-        return _judged(release, ends, progress, ledger, whole)
-    except OutOfTimeError:
-        raise
-    except InfeasibleError as error:
-        shares = [one.get("largest_shares") for one in error.failures]
-        names = [name for one in shares if isinstance(one, Mapping) for name in one]
-        problems = frozenset(Problem) - {Problem.REFUSED, Problem.UNCOVERED}
-        return Trial(None, (str(error),), problems=problems, accused=tuple(dict.fromkeys(names)))
-    except JobError as error:
-        refused = _refused(job, error)
-        problems = frozenset({Problem.REFUSED} if refused else ())
-        return Trial(None, (str(error),), problems=problems, refused=refused)
-    except DiscreetError as error:
-        return Trial(None, (str(error),))
-
-
-def _refused(job: Job, error: JobError) -> tuple[str, ...]:
-    """The columns that ``publish`` refuses by their values."""
-    places = {f"attributes.{name}: ": name for name in job.attributes}
-    named = [
-        name
-        for problem in error.problems
-        for place, name in places.items()
-        if problem.startswith(place)
-    ]
-    return tuple(named) if len(named) == len(error.problems) else ()
-
-
-def _judged(
-    release: Release, ends: float, progress: Progress, ledger: Ledger | None, whole: bool
-) -> Trial:
-    manifest, formed, job = release.manifest, release.formed, release.job
-    reading = formed.read(manifest)
-    if isinstance(reading, LocalReading):
-        reading = _Unordered(reading)
-    progress("audit", 0.0)
-    audit = audit_reading(release, manifest, reading, ledger)
-    verified = verify_attacks(job, reading, formed, manifest, progress)
-    progress("measures", 0.0)
-    measures = measure_release(
-        reading.tables, formed.original, manifest, divergence=False,
-        source_rows=formed.source_rows(),
-    )  # fmt: skip
-    utility = measures.to_dict(private=True) if job.measure.figures else {}
-    release.adopt(Proof(reading, manifest, audit, utility, verified, True), manifest)
-    attacks = _attacked(release, reading, ends, progress)
-    errors = None
-    if whole and 0 < formed.original.table.rows <= FIGURE_ROWS:
-        progress("errors", 0.0)
-        found = read_utility(reading.tables, formed.original, manifest)
-        errors = analyst_errors(found.original, found.for_analysts, found.weights).counts
-    release.review = Review(attacks)
-    verdict = release.verdict()
-    accused = _accused(attacks, job)
-    losses = measures.loss_by_attribute if isinstance(measures, Measures) else {}
-    return Trial(
-        verdict.word,
-        tuple(verdict.reasons),
-        excess=_excess(verdict, job),
-        loss=measures.loss,
-        losses=dict(losses),
-        count_error=errors,
-        rows=manifest.source_rows,
-        rows_lost=manifest.suppressed_rows,
-        published=frozenset(name for name, one in job.attributes.items() if one.role.published),
-        problems=_problems(verdict),
-        accused=tuple(accused),
-        levels={name: level for name, level in accused.items() if level},
-    )
-
-
-def _attacked(
-    release: Release, reading: LocalReading | Any, ends: float, progress: Progress
-) -> AttackReport:
-    """Run the attacks that decide the verdict, those of the chosen attackers, to their end."""
-    job = release.job
-    choice = job.attackers.chosen(ledger=job.ledger is not None)
-    kinds = [kind for kind in ATTACKS.values() if set(kind.attackers) & set(choice.names)]
-    path = job.population
-    report = run_attacks(
-        reading.tables,
-        release.formed.original,
-        release.manifest,
-        attacks=[kind() for kind in kinds],
-        population=None if path is None else read_population(job.folder / path, job),
-        source_rows=release.formed.source_rows(),
-        threshold=0.5 if job.verify is None else job.verify.threshold,
-        seconds=max(ends - time.monotonic(), 0.001),
-        progress=progress,
-    )
-    if any(getattr(why, "id", "").startswith("omitted.time") for why in report.omitted.values()):
-        raise OutOfTimeError
-    return report
-
-
-def _excess(verdict: RiskVerdict, job: Job) -> float:
-    """By how much figures are above the thresholds for a look; remarks count a little."""
-    limits = job.sign_off
-    above = [
-        max(figure.value - getattr(limits, figure.key).look, 0.0)
-        for figure in verdict.worst_figures
-    ]
-    return float(sum(above)) + 0.1 * len(verdict.remarks)
-
-
-def _problems(verdict: RiskVerdict) -> frozenset[Problem]:
-    problems = {Problem(one.key) for one in verdict.figures if one.word != READY}
-    ids = {getattr(remark, "id", "") for remark in verdict.remarks}
-    if "verdict.empty" in ids:
-        problems.add(Problem.EMPTY)
-    if ids & {"uncovered", "promises.none"}:
-        problems.add(Problem.UNCOVERED)
-    return frozenset(problems)
-
-
-def _accused(attacks: AttackReport, job: Job) -> dict[str, int]:
-    """Sensitive attributes of which an attacker learns values, the worst first.
-
-    By attribute, the highest level of its hierarchy at which too much is learned; 0 for values.
-    """
-    worst: dict[str, tuple[float, int]] = {}
-    limit = job.sign_off.believed.look
-    for finding in attacks.about_values:
-        gained = max(finding.newly_above, finding.newly_certain) / max(finding.targets, 1)
-        for name in job.with_role(Role.SENSITIVE):
-            if finding.aim == name or finding.aim.startswith((f"{name} (", f"{name}=")):
-                level = _LEVEL.search(finding.aim.removeprefix(name))
-                at = 0 if level is None else int(level[1])
-                before, highest = worst.get(name, (0.0, 0))
-                if gained > limit:  # a bound at a level holds below it too
-                    highest = max(highest, at)
-                if gained > limit / 4:  # smaller groups may make them worse
-                    worst[name] = max(before, gained), highest
-    ordered = sorted(worst.items(), key=lambda item: (-item[1][0], item[0]))
-    return {name: level for name, (gained, level) in ordered if gained}
 
 
 def _blocking(original: Original, before: Trial) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from hashlib import sha256
 
 import numpy as np
@@ -58,7 +59,7 @@ def test_methods_side_by_side_and_one_that_fails(job, tmp_path):
     assert provenance["version"] == dc.__version__
     assert provenance["data_sha256"] == sha256(
         pl.read_csv(tmp_path / "patients.csv", infer_schema=False)
-        .drop("name", "occupation").write_csv().encode()
+        .drop("name", "occupation", "dependency", "infection").write_csv().encode()
     ).hexdigest()  # fmt: skip
     assert provenance["requirements"] == [{"k-anonymity": {"k": 2}}]
     assert provenance["queries"]["queries"] == 60
@@ -99,6 +100,19 @@ def test_a_table_for_people(job):
     ]
     assert "Recommended for queries: none. No release has a figure for this use." in lines
     assert any(line.startswith("Recommended for records:") for line in lines)
+
+
+def test_what_is_recommended_is_published_by_the_printed_command(job, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run(job, "--for", "queries", "--output", "comparison", "--queries", "40", "--quiet")
+    assert done.exit_code == 0, done.output
+    advice, command = done.stdout.splitlines()[0], done.stdout.splitlines()[-1]
+    assert advice.startswith("Advice: publish ")
+    assert command.startswith(f"Publish it: discreet publish {job} --compared comparison")
+    arguments = shlex.split(command.removeprefix("Publish it: discreet "))
+    published = CliRunner().invoke(app, [*arguments, "--force", "--quiet"])
+    assert published.exit_code == 0, published.output
+    assert arguments[-3] in advice
 
 
 def test_nothing_can_be_met(job):
@@ -167,8 +181,10 @@ def test_from_python_with_learning():
     assert 0 < found["anatomy l=2"].skill < 0.9
     assert found.unlinked.skill == 0
     (advice,) = found.recommendations
-    assert (advice.use, advice.label) == ("learning", "mondrian l=1.2")
-    assert f"Its skill is {narrow.skill:.3f} (unlinked baseline: 0.000)" in advice.sentence
+    assert narrow.verdict == "Do not publish"  # it would be the best otherwise
+    assert (advice.use, advice.label) == ("learning", "anatomy l=2")
+    skill = found["anatomy l=2"].skill
+    assert f"Its skill is {skill:.3f} (unlinked baseline: 0.000)" in advice.sentence
 
 
 def test_measure_learns_too(job, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
+from discreet.api import compare
 from discreet.api.compare import compared_job
 from discreet.utility.comparison import Point, Use, recommend
 
@@ -150,8 +152,39 @@ def test_a_compared_release_is_published_by_its_name(tmp_path):
         compared_job(asked, folder, "codipp")
 
 
+def test_a_setting_that_exceeds_its_share_is_stopped_and_the_others_have_their_turn(monkeypatch):
+    measured = compare._Runner._measured
+
+    def slow(self, point, release):
+        if point.method == "msa-diversity":
+            time.sleep(60)
+        return measured(self, point, release)
+
+    monkeypatch.setattr(compare._Runner, "_measured", slow)
+    begun = time.monotonic()
+    found = dc.compare(table(1), job(), methods=["msa-diversity", "mondrian"], queries=0, budget=24)
+    assert time.monotonic() - begun < 40
+    assert [one.label for one in found.points] == ["mondrian"]
+    (stopped,) = found.untried
+    assert stopped.startswith("msa-diversity (stopped after ")
+
+
+def test_a_larger_l_than_an_infeasible_one_is_not_run():
+    found = dc.compare(table(1), job(), methods=["mondrian"], vary={"l": [2, 90, 100]}, queries=0)
+    assert [one.label for one in found.points] == ["mondrian l=2", "mondrian l=90"]
+    assert found.untried == ("mondrian l=100 (infeasible, as mondrian l=90 is)",)
+
+
+def test_a_refused_release_is_not_recommended():
+    best = point("m", divergence_ratio=0.5, belief_99=0.25, query_error=0.01)
+    second = point("n", divergence_ratio=0.5, belief_99=0.25, query_error=0.05)
+    assert recommend([best, second], UNLINKED, Use.QUERIES, 0.5).label == "m"
+    refused = replace(best, verdict="Do not publish")
+    assert recommend([refused, second], UNLINKED, Use.QUERIES, 0.5).label == "n"
+
+
 def test_a_budget_leaves_settings_out_and_names_them():
     found = dc.compare(table(1), job(), queries=0, budget=0)
-    assert [one.label for one in found.points] == ["mondrian"]
-    assert "codip l=2 beta=0.5" in found.untried
+    assert found.points == ()
+    assert {"mondrian", "codip l=2 beta=0.5"} <= set(found.untried)
     assert "Not tried within the time budget: " in str(found)

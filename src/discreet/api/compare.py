@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from discreet import __version__
 from discreet.api.settings_grid import Setting, settings_of, suited_settings
+from discreet.api.trials import Trial, try_job
 from discreet.attacks.downcoding import pinned_share
 from discreet.by_name import nearest
 from discreet.errors import DiscreetError, InputError, PromiseError
@@ -36,13 +37,16 @@ from discreet.methods.base import Method, Progress, no_progress
 from discreet.methods.unlinked.unlinked import Unlinked
 from discreet.pipeline.prepare import expand_sets, sensitive_marks
 from discreet.pipeline.read import read_data, read_source
+from discreet.pipeline.record import ledger_for_reading
 from discreet.pipeline.release import Release
 from discreet.pipeline.run import make_release, prove_release
 from discreet.regular_files import read_text
 from discreet.releases.measure import read_utility
 from discreet.releases.registry import kind_of
+from discreet.report.risk_verdict import REFUSE
 from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable
+from discreet.table.interrupts import OutOfTimeError, within
 from discreet.table.persons import Persons
 from discreet.table.roles import Role
 from discreet.typing import Codes
@@ -52,7 +56,9 @@ from discreet.utility.implied import ImpliedUnlinked
 from discreet.utility.learning import DRAWS, Learning, Teacher, split_people, targets_of
 from discreet.utility.queries import QueryWorkload, query_errors
 
+JUDGING = 0.25  # share of a time budget that is kept for the verdicts of recommended releases
 UNLINKED = Setting(Unlinked.name, {}, {})
+_LONGEST = 1e6  # seconds of a verdict without a time budget
 _ROW = "row of a comparison"  # the identifier of rows for a ledger
 _PERSON = "person of a comparison"  # the identifier of persons who keep several rows
 
@@ -189,11 +195,12 @@ def compare(
 
     ``data`` is a frame, a path, or None for the job's own source. ``methods`` are names or methods
     with parameters, by default all that suit the job, with its k and l translated and some larger
-    l; after ``budget`` seconds no further setting begins. ``vary`` gives values of parameters, and
-    every method runs with each combination of those that it takes. ``uses`` are the purposes of a
-    release (``queries``, ``associations``, ``records``, ``learning``; all but the last if left
-    out). A release is recommended only where the belief of 99 in 100 people is at most ``ceiling``
-    and two tables without a link do not outdo it.
+    l. ``budget``, in seconds, is kept by the clock: a setting that exceeds its share is stopped,
+    and what was not tried is listed. ``vary`` gives values of parameters, and every method runs
+    with each combination of those that it takes. ``uses`` are the purposes of a release
+    (``queries``, ``associations``, ``records``, ``learning``; all but the last if left out). A
+    release is recommended only where the belief of 99 in 100 people is at most ``ceiling``, two
+    tables without a link do not dominate it, and its verdict is not *Do not publish*.
     """
     job = Job.of(job)
     if not 0 <= ceiling <= 1:
@@ -204,31 +211,33 @@ def compare(
     else:
         settings = settings_of(job, methods or [job.method.name], vary or {})
     settings = [setting for setting in settings if setting != UNLINKED]  # the baseline
-    ends = math.inf if budget is None else time.monotonic() + budget
+    begun = time.monotonic()
+    ends = math.inf if budget is None else begun + budget * (1 - JUDGING)
     original = Original.read(job, data, progress)
     workload = job.measure.workload(queries)
     taught = None
     if learning or Use.LEARNING in wanted:
         taught = School(original, job.measure.targets, seed)
     runner = _Runner(original, workload, taught, seed)
-    points: list[Point] = []
-    untried: list[str] = []
-    for number, setting in enumerate(settings):
-        if points and time.monotonic() > ends:
-            untried.append(setting.label)
-            continue
-
-        def tell(phase: str, share: float, before: int = number, of: str = setting.label) -> None:
-            done = (before + min(share, 1.0) / 2) / len(settings)  # a phase is not a whole setting
-            progress(f"{of} ({before + 1} of {len(settings)}): {phase}", done)
-
-        points.append(runner.point(setting, tell))
     unlinked = runner.unlinked()
+    points, untried = runner.points(settings, ends, progress)
     marked = mark_dominated(points, unlinked)
+    # What is recommended must be publishable: the next best one takes the place of a refused one.
+    last = math.inf if budget is None else begun + budget
+    verdicts: dict[str, str | None] = {}
+    while True:
+        marked = tuple(replace(one, verdict=verdicts.get(one.label)) for one in marked)
+        unlinked = replace(unlinked, verdict=verdicts.get(unlinked.label))
+        recommendations = tuple(recommend(marked, unlinked, use, ceiling) for use in wanted)
+        labels = [one.label for one in recommendations if one.label not in (None, *verdicts)]
+        if not labels or time.monotonic() > last:
+            break
+        (point,) = (one for one in (*marked, unlinked) if one.label == labels[0])
+        verdicts[point.label] = _verdict(point, job, data, seed, last, progress)
     return Comparison(
         marked,
         unlinked,
-        tuple(recommend(marked, unlinked, use, ceiling) for use in wanted),
+        recommendations,
         original.table.rows,
         ceiling,
         None if original.kept is None else original.kept.count,
@@ -242,6 +251,34 @@ def compare(
             "seed": seed,
         },
     )
+
+
+def _verdict(
+    point: Point, job: Job, data: Any, seed: int, ends: float, progress: Progress
+) -> str | None:
+    """Return what ``publish`` would say of a release; None where that is not known in time."""
+    left = min(ends - time.monotonic(), _LONGEST)
+    latest = time.monotonic() + left
+    applied = _setting_of(point).applied(job)
+    if applied.method.needs_history:
+        return None  # its verdict is about a series, in a ledger
+
+    def judge(tell: Progress) -> Trial:
+        with ledger_for_reading(applied) as ledger:
+            return try_job(applied, applied, data, seed, latest, tell, ledger, whole=False)
+
+    def tell(phase: str, share: float) -> None:
+        progress(f"{point.label}: verdict, {phase}", share)
+
+    try:
+        trial = within(left, judge, tell)
+    except OutOfTimeError:
+        return None
+    return trial.word or REFUSE
+
+
+def _setting_of(point: Point) -> Setting:
+    return Setting(point.method, point.parameters, point.given, point.note)
 
 
 def compared_job(
@@ -275,12 +312,60 @@ def _uses(uses: Sequence[Use | str] | Use | str | None, learning: bool) -> list[
     return [Use(use) for use in named]
 
 
+def _harder(setting: Setting, point: Point) -> bool:
+    """Whether a setting asks a method for no less than what it was found unable to do."""
+    if not point.infeasible or point.method != setting.method or point.given != setting.given:
+        return False
+    asked = point.parameters
+    rising = {"k", "l", "m"}
+    return set(asked) == set(setting.parameters) and all(
+        setting.parameters[name] >= value if name in rising else setting.parameters[name] == value
+        for name, value in asked.items()
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class _Runner:
     original: Original
     workload: QueryWorkload | None
     taught: School | None
     seed: int
+
+    def points(
+        self, settings: Sequence[Setting], ends: float, progress: Progress
+    ) -> tuple[list[Point], list[str]]:
+        """Run settings in turn; return their points, and what was left out, with the reason.
+
+        The first setting of each method has an equal share of the time that is left, so that each
+        gets its turn. Where a method cannot meet an l or a k, larger ones are not run.
+        """
+        points: list[Point] = []
+        untried: list[str] = []
+        waiting = {setting.method for setting in settings}
+        for number, setting in enumerate(settings):
+            easier = next((one for one in points if _harder(setting, one)), None)
+            left = ends - time.monotonic()
+            if easier is not None:
+                untried.append(f"{setting.label} (infeasible, as {easier.label} is)")
+                continue
+            if left <= 0:
+                untried.append(setting.label)
+                continue
+            share = left / max(len(waiting), 1)
+            waiting.discard(setting.method)
+
+            def tell(phase: str, part: float, place: int = number, of: Setting = setting) -> None:
+                done = (place + min(part, 1.0) / 2) / len(settings)  # a phase is not a setting
+                progress(f"{of.label} ({place + 1} of {len(settings)}): {phase}", done)
+
+            def run(tell_of_time: Progress, of: Setting = setting) -> Point:
+                return self.point(of, tell_of_time)
+
+            try:
+                points.append(within(share, run, tell))
+            except OutOfTimeError:
+                untried.append(f"{setting.label} (stopped after {share:.0f} s)")
+        return points, untried
 
     def point(self, setting: Setting, progress: Progress) -> Point:
         """Return the result of one setting; a failure is a point too."""
@@ -298,6 +383,8 @@ class _Runner:
             if self.taught is not None:
                 taught = self.taught.learning(job, self.seed, progress)
                 point = replace(point, skill=taught.skill, accuracy=taught.accuracy)
+        except OutOfTimeError:
+            raise
         except DiscreetError as error:
             return replace(point, failure=str(error), infeasible=isinstance(error, PromiseError))
         except Exception as error:  # a failing method does not stop the others

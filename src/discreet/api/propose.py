@@ -80,10 +80,10 @@ def _tried_lines(trial: Trial) -> list[str]:
 
 def _repaired_lines(result: Repairs, chosen: Repair) -> list[str]:
     """The changes of a repair, what they cost, and what it costs to undo them."""
-    before = f"'{result.before.word}'" if result.before.word else "nothing can be published"
+    before, *reasons = _tried_lines(result.before)
     return [
         _tried_lines(chosen.trial)[0],
-        f"As first proposed: {before}. {' '.join(_tried_lines(result.before)[1:])}".rstrip(),
+        " ".join([before.replace("Tried on the whole table", "As first proposed"), *reasons]),
         *dict.fromkeys(f"Changed: {change.action} {change.cost}" for change in chosen.changes),
         "A comment above each changed line has the line before; undone, the verdict is as first.",
     ]

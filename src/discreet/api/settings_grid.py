@@ -90,7 +90,9 @@ class Setting:
 
 
 def suited_settings(job: Job) -> list[Setting]:
-    """Return the methods that fit a job, with what its k and l mean to each; the usual ones first.
+    """Return the methods that fit a job, with what its k and l mean to each.
+
+    Those for several attributes come first, after the job's own.
 
     Each method runs with the job's own l, then with larger ones: a coarse search that a time
     budget may cut.

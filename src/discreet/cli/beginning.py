@@ -65,7 +65,7 @@ def init(
     query: Query = None,
     budget: Annotated[
         str, typer.Option("--budget", help="Time limit of the trial and its repair; 0s for none.")
-    ] = "20s",
+    ] = "60s",
     verbose: Verbose = False,
     json: Json = False,
     quiet: Quiet = False,

@@ -60,7 +60,7 @@ def compare(
     seed: Annotated[int, typer.Option(min=0, help="Seed of methods, queries and learning.")] = 0,
     budget: Annotated[
         str,
-        typer.Option("--budget", help="Time after which no setting begins, as 90s, 5m or 1h."),
+        typer.Option("--budget", help="Time limit of all settings together, as 90s, 5m or 1h."),
     ] = "5m",
     output: Annotated[
         Path | None,
@@ -102,6 +102,12 @@ def compare(
             say_json(found.to_dict())
         else:
             say(str(found))
+            best = found.best
+            if best is not None and output is None:
+                say("To publish it by its name, write the comparison: --output comparison")
+            elif best is not None:
+                chosen = f"--compared {output} --release '{best.label}' --seed {seed}"
+                say(f"Publish it: discreet publish {job} {chosen}")
         if not found.published:
             raise typer.Exit(1 if any(point.infeasible for point in found.points) else 2)
 

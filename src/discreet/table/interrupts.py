@@ -23,6 +23,7 @@ import numpy as np
 from discreet.typing import StopFlag
 
 Result = TypeVar("Result")
+Progress = Callable[[str, float], None]  # what is done, and the share of it
 
 POLL = 0.1  # seconds between two checks for a signal
 
@@ -64,6 +65,22 @@ def interruptible(work: Callable[[], Result], seconds: float | None = None) -> R
         _abandoned.append(thread)
         raise
     return future.result()
+
+
+def within(seconds: float, work: Callable[[Progress], Result], progress: Progress) -> Result:
+    """Run work that reports its progress; raise ``OutOfTimeError`` after some seconds.
+
+    Outside the main thread, work is ended where it reports.
+    """
+    ends = time.monotonic() + seconds
+
+    def tell(phase: str, share: float) -> None:
+        if time.monotonic() > ends:
+            raise OutOfTimeError
+        progress(phase, share)
+
+    limit = None if math.isinf(seconds) else max(seconds, 0.001)
+    return interruptible(lambda: work(tell), limit)
 
 
 def left_running() -> bool:

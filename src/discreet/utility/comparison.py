@@ -43,6 +43,7 @@ from discreet.result import Result
 from discreet.statements import Statement
 from discreet.table.roles import Unit
 
+REFUSE = "Do not publish"  # the verdict that keeps a release from appearing
 CEILING = 0.5  # above it, the attacker is more often right than wrong
 
 
@@ -87,6 +88,12 @@ class Point:
     seconds: float = 0.0  # of the method, from data to audited tables
     given: Mapping[str, Any] = field(default_factory=dict)  # the method's other parameters
     note: str | None = None  # how the job's requirements were translated
+    verdict: str | None = None  # of ``publish``, where a release was to be recommended
+
+    @property
+    def refused(self) -> bool:
+        """Whether ``publish`` would refuse it."""
+        return self.verdict == REFUSE
 
     @property
     def failed(self) -> bool:
@@ -152,6 +159,7 @@ class Comparison(Result):
         ]
         advice = [recommendation.sentence for recommendation in self.recommendations]
         if advice:
+            advice.insert(0, self.advice)
             advice += [
                 f"Only releases in which an attacker who knows all quasi-identifiers believes the "
                 f"true value with at most {self.ceiling:g} for 99 of 100 {self.unit.plural}"
@@ -168,6 +176,46 @@ class Comparison(Result):
         if self.untried:
             lines.append(f"Not tried within the time budget: {', '.join(self.untried)}.")
         return "\n".join([*advice, *lines])
+
+    @property
+    def best(self) -> Point | None:
+        """The release that is recommended for most uses; of several, for the first of them."""
+        labels = [one.label for one in self.recommendations if one.label is not None]
+        if not labels:
+            return None
+        label = max(labels, key=lambda one: (labels.count(one), -labels.index(one)))
+        return next(one for one in (*self.points, self.unlinked) if one.label == label)
+
+    @property
+    def advice(self) -> str:
+        """What to publish, and the trade-off; or what to do where nothing qualifies."""
+        best = self.best
+        if best is None:
+            return (
+                "Advice: publish none of these. 'discreet repair' finds changes of the job after "
+                "which a release may be published."
+            )
+        words = [f"Advice: publish {best.label}"]
+        words.append("." if best.verdict is None else f" (verdict: {best.verdict}).")
+        base = self.unlinked
+        if best.label == base.label:
+            words.append(
+                " No release beats two tables without a link: quasi-identifiers stay exact, and "
+                "nothing tells which sensitive values go with them."
+            )
+        elif best.belief_99 is not None and base.belief_99 is not None:
+            gain = "the link of quasi-identifiers and sensitive attributes is published"
+            if best.query_error is not None and base.query_error is not None:
+                gain = (
+                    f"counts are off by {best.query_error:.1%} instead of {base.query_error:.1%} "
+                    "without any link"
+                )
+            words.append(
+                f" It is a trade: {gain}, and an attacker believes the true value of 99 of 100 "
+                f"{self.unit.plural} with at most {best.belief_99:.0%} instead of "
+                f"{base.belief_99:.0%}."
+            )
+        return "".join(words)
 
     def save(self, folder: str | Path) -> Path:
         """Write ``comparison.json``, ``comparison.csv`` and the page into a folder."""
@@ -225,7 +273,8 @@ def _cells(point: Point) -> tuple[str, ...]:
     def shown(figure: float | None, digits: str = ".3f") -> str:
         return "–" if figure is None else format(figure, digits)
 
-    note = "failed" if point.failed else "dominated" if point.dominated else ""
+    note = "failed" if point.failed else "refused" if point.refused else ""
+    note = note or ("dominated" if point.dominated else "")
     return (
         point.label,
         shown(point.divergence_ratio),
@@ -245,12 +294,12 @@ def _written(point: Point) -> dict[str, Any]:
 
 
 def mark_dominated(points: Sequence[Point], unlinked: Point) -> tuple[Point, ...]:
-    """The same points, those that another one or the unlinked baseline outdoes marked."""
+    """The same points, those that another one or the unlinked baseline dominates marked."""
     candidates = [*points, unlinked]
     return tuple(
         replace(
             point,
-            dominated=any(outdoes(other, point) for other in candidates),
+            dominated=any(dominates(other, point) for other in candidates),
             belief_gain=None
             if point.belief_99 is None or unlinked.belief_99 is None
             else point.belief_99 - unlinked.belief_99,
@@ -259,7 +308,7 @@ def mark_dominated(points: Sequence[Point], unlinked: Point) -> tuple[Point, ...
     )
 
 
-def outdoes(point: Point, other: Point) -> bool:
+def dominates(point: Point, other: Point) -> bool:
     """Whether a point is no worse than another in D, belief and query error, and better in one."""
     names = ("divergence_ratio", "belief_99", "query_error")
     pairs = [(getattr(point, name), getattr(other, name)) for name in names]
@@ -304,15 +353,16 @@ _MERITS = {
 
 def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float) -> Recommendation:
     """Return the recommended release for a use; the unlinked baseline where nothing beats it."""
-    # Releases that have the figure of this use, and a belief.
+    # Releases that have the figure of this use, and a belief; and two tables without a link.
     merit = _MERITS[use]
-    able = [p for p in points if not p.failed and merit.figure(p) is not None]
-    judged = [point for point in able if point.belief_99 is not None]
+    judged = [p for p in points if _publishable(p) and merit.figure(p) is not None]
+    judged = [point for point in judged if point.belief_99 is not None]
+    known = unlinked.belief_99
+    base = _publishable(unlinked) and merit.figure(unlinked) is not None and known is not None
     none = f"Recommended for {use}: none."
-    if not judged:
+    if not judged and not base:
         return Recommendation(use, None, f"{none} No release {merit.lacking}.")
     # The ceiling can be below what is believed without any release.
-    known = unlinked.belief_99
     if known is not None and known > ceiling + ROUNDING:
         return Recommendation(
             use,
@@ -322,7 +372,7 @@ def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float
         )
     # Releases within the ceiling.
     safe = [point for point in judged if _belief(point) <= ceiling + ROUNDING]
-    if not safe:
+    if not safe and not base:
         least = min(judged, key=_belief)
         return Recommendation(
             use,
@@ -331,18 +381,17 @@ def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float
             f"above the ceiling of {ceiling:g}.",
         )
     # Those that two tables without a link do not dominate, and these tables.
-    candidates = [point for point in safe if not outdoes(unlinked, point)]
-    if not unlinked.failed and merit.figure(unlinked) is not None and known is not None:
+    candidates = [point for point in safe if not dominates(unlinked, point)]
+    if base:
         candidates.append(unlinked)
     if not candidates:
         return Recommendation(
             use,
             None,
-            f"{none} Two tables without a link are no worse than every release within the ceiling, "
-            "in divergence, belief and query error.",
+            f"{none} Two tables without a link dominate every release within the ceiling.",
         )
     # The best of them by the figure of the use, which need not be an axis of dominance.
-    undominated = [one for one in candidates if not any(outdoes(two, one) for two in candidates)]
+    undominated = [one for one in candidates if not any(dominates(two, one) for two in candidates)]
     best = min(undominated, key=lambda point: _order(merit, point))
     if best is unlinked:
         return Recommendation(
@@ -352,8 +401,8 @@ def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float
             f"quasi-identifiers and the sensitive attributes ({merit.noun} "
             f"{merit.shown(unlinked):.3f}, 99th-percentile belief {known:.3f}).",
         )
-    base = merit.shown(unlinked)
-    beside = "" if base is None else f" (unlinked baseline: {base:.3f})"
+    baseline = merit.shown(unlinked)
+    beside = "" if baseline is None else f" (unlinked baseline: {baseline:.3f})"
     whole = " with whole rows" if use is Use.RECORDS else ""
     better = [point for point in safe if _order(merit, point)[0] < _order(merit, best)[0]]
     rank = (
@@ -370,6 +419,10 @@ def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float
         f"Recommended for {use}: {best.label}. Its {merit.noun} is {merit.shown(best):.3f}"
         f"{beside}, {rank}; 99th-percentile belief {_belief(best):.3f}{without}.",
     )
+
+
+def _publishable(point: Point) -> bool:
+    return not point.failed and not point.refused
 
 
 def _order(merit: _Merit, point: Point) -> tuple[float, ...]:

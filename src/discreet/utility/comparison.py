@@ -191,9 +191,11 @@ class Comparison(Result):
         """What to publish, and the trade-off; or what to do where nothing qualifies."""
         best = self.best
         if best is None:
+            refused = [one.label for one in (*self.points, self.unlinked) if one.refused]
+            why = f" ('publish' would refuse {', '.join(refused)})" if refused else ""
             return (
-                "Advice: publish none of these. 'discreet repair' finds changes of the job after "
-                "which a release may be published."
+                f"Advice: publish none of these{why}. 'discreet repair' finds changes of the job "
+                "after which a release may be published."
             )
         words = [f"Advice: publish {best.label}"]
         words.append("." if best.verdict is None else f" (verdict: {best.verdict}).")

@@ -172,7 +172,8 @@ class Repairs:
             return [f"Verdict: {READY}. Nothing to repair. Publish it: discreet publish {job}"]
         word = "nothing can be published" if before.word is None else before.word
         lines = [f"Verdict now: {word}.", *(f"  - {reason}" for reason in before.reasons)]
-        if Problem.COARSE in before.problems and before.loss is not None:
+        coarse = Problem.COARSE in before.problems and Problem.EMPTY not in before.problems
+        if coarse and before.loss is not None:
             lines.append(f"  - the quasi-identifiers lose {before.loss:.1%} of their information.")
         lines += [f"  - {self.blocking}"] if self.blocking else []
         ended = " The time ended the search: --budget gives more." if self.cut else ""

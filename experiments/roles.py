@@ -84,8 +84,9 @@ UNSEEN: dict[str, str] = {
     "Height:q M.I:d Age:q",
     "survival/pbc": "id:i time:sd status:s trt:s age:q sex:q ascites:s hepato:s spiders:s "
     "edema:s bili:s chol:s albumin:s copper:s alk.phos:s ast:s trig:s platelet:s protime:s stage:s",
-    "survival/colon": "id:i study:dn rx:s sex:q age:q obstruct:s perfor:s adhere:s nodes:s "  # codespell:ignore perfor
-    "status:s differ:s extent:s surg:s node4:sd time:sd etype:sd",
+    "survival/colon": "id:i study:dn rx:s sex:q age:q obstruct:s "
+    "perfor:s "  # codespell:ignore perfor
+    "adhere:s nodes:s status:s differ:s extent:s surg:s node4:sd time:sd etype:sd",
     "plm/Males": "nr:i year:qd school:q exper:q union:s ethn:q married:q health:s wage:s "
     "industry:q occupation:q residence:q",
     "Ecdat/RetSchool": "wage76:s grade76:q exp76:qd black:q south76:q smsa76:q region:q smsa66:qd "

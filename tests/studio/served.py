@@ -166,6 +166,7 @@ def served(folder: Path, *arguments: str, killed: bool = False) -> Iterator[Serv
     temporary.mkdir()
     logs = folder / "server.log"
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "TMPDIR": str(temporary)}
+    environment["XDG_DATA_HOME"] = str(folder / "data")
     with logs.open("w") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "discreet", "studio", "--no-browser", *arguments],

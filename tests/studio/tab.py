@@ -14,7 +14,10 @@ from typing import Any
 
 from tests.report.browser import Browser, Opened
 
-KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}
+KEYS = {
+    "Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowDown": 40, "ArrowRight": 39, "s": 83,
+    "x": 88,
+}  # fmt: skip
 
 
 class Tab(Opened):
@@ -145,10 +148,20 @@ class Tab(Opened):
             f"(document.querySelector({json.dumps(selector)}))"
         )
 
+    def role(self, column: str, role: str) -> None:
+        """Give a column a role by its segment, and wait until the server has it."""
+        line = f"tr[data-column={json.dumps(column)}]"
+        before = int(self.run("document.querySelector('.body').dataset.revision ?? 0"))
+        if self.run(f"document.querySelector({json.dumps(line)}).dataset.now") == role:
+            return
+        self.click(f'{line} label[data-role="{role}"]')
+        self.wait(f"Number(document.querySelector('.body').dataset.revision) > {before}")
+        assert self.run(f"document.querySelector({json.dumps(line)}).dataset.now") == role
+
     def press(self, key: str) -> None:
         """Press a key."""
         code = {"key": key, "code": key, "windowsVirtualKeyCode": KEYS[key]}
-        text = {"Enter": "\r", " ": " "}.get(key)
+        text = {"Enter": "\r"}.get(key, key if len(key) == 1 else None)
         down = {"type": "keyDown" if text else "rawKeyDown", **code}
         self.call("Input.dispatchKeyEvent", **down, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **code)

@@ -334,3 +334,86 @@ def test_a_recorded_release_is_not_replaced_by_saving(
     refused = client.ask("POST", f"/api/runs/{published}/save", asked)
     assert refused.status == 422 and "a ledger records this release" in refused.json["error"]
     assert [entry.name for entry in (tmp_path / "series").iterdir()] == ["manifest.json"]
+
+
+def test_releases_survive_the_server_and_leave_when_they_are_removed(tmp_path: Path) -> None:
+    library = tmp_path / "library"
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    with served(first, "--library", str(library)) as server:
+        client = server.sign_in()
+        table = client.post("/api/tables", {"demo": True})["table"]
+        run = client.post(f"/api/tables/{table}/runs", {"kind": "publish", "attack": None})["run"]
+        number = client.done(run)["result"]["release"]
+        refused = client.post(
+            f"/api/tables/{table}/runs",
+            {"kind": "publish", "attack": None,
+             "job": {**client.get(f"/api/tables/{table}/draft")["job"],
+                     "requirements": [{"k-anonymity": {"k": 9000}}]}},
+        )["run"]  # fmt: skip
+        assert client.ended(refused)["state"] == "refused"
+        (line,) = client.get("/api/releases")["releases"]  # the refused one is not there
+        assert line["name"] == "patients.csv" and line["guarantees"][0] == "k-anonymity k = 5"
+        late = {"name": "A", "expires": "soon"}
+        assert client.ask("POST", f"/api/releases/{number}/sign", late).status == 422
+        signer = {"name": "A. Steward", "function": "Data protection", "purpose": "Study 7",
+                  "recipient": "Institute X", "expires": "2027-12-31", "note": ""}  # fmt: skip
+        client.post(f"/api/releases/{number}/accept", {"reason": "The patients are made up."})
+        signed = client.post(f"/api/releases/{number}/sign", signer)["signed"]
+        assert {key: signed[key] for key in signer} == signer
+        assert signed["declaration"].startswith("I have read the verdict")
+    assert stat.S_IMODE(library.stat().st_mode) == 0o700
+    for private in library.rglob("*.json"):
+        if "release" not in private.parts:
+            assert stat.S_IMODE(private.stat().st_mode) == 0o600, private
+    with served(second, "--library", str(library)) as server:
+        client = server.sign_in()
+        (line,) = client.get("/api/releases")["releases"]
+        assert line["release"] == number and line["recipient"] == "Institute X"
+        assert line["signed"] == [signed] and line["verdict"] == "Look at these"
+        place = f"/api/releases/{number}"
+        found = client.get(place)
+        assert found["has"] == ["preview.json", "risk.json", "job.yaml"] and found["private"]
+        assert client.ask("GET", f"{place}/report").text != client.ask(
+            "GET", f"{place}/report?public=1"
+        ).text  # fmt: skip
+        assert client.get(f"{place}/preview")["tables"] and client.get(f"{place}/risk")["verdict"]
+        body = client.ask("GET", f"{place}/download.zip").body
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            assert "release/manifest.json" in archive.namelist()
+        audit = client.post(f"{place}/runs", {"kind": "audit", "files_only": True})["run"]
+        assert client.done(audit)["result"]["ok"]
+        pack = {"kind": "evidence", "framework": "gdpr", "files_only": True}
+        made = client.post(f"{place}/runs", pack)["run"]
+        assert client.done(made)["result"]["framework"] == "gdpr"
+        assert "Look at these" in client.ask("GET", f"/api/runs/{made}/report").text
+        for hostile in ("..", "r1", "r" + "0" * 12, "%2e%2e", number.upper()):
+            assert client.ask("GET", f"/api/releases/{hostile}").status in (404, 405)
+        client.delete(place)
+        assert client.get("/api/releases")["releases"] == []
+    assert list(library.iterdir()) == []
+
+
+def test_a_repair_is_searched_for_and_applied_to_the_draft(client: Client, tmp_path: Path) -> None:
+    lines = ["record,age,sex,shoe,illness"]
+    lines += [
+        f"R{n:04},{20 + n % 5},{'fm'[n % 2]},{n % 60},{'abcd'[n // 10 % 4]}" for n in range(240)
+    ]
+    table = client.upload("shoes.csv", ("\n".join(lines) + "\n").encode())["table"]
+    client.post(f"/api/tables/{table}/draft", {"edits": [
+        {"columns": ["age", "sex"], "role": "quasi-identifier"},
+        {"columns": ["shoe"], "role": "unchanged"}, {"columns": ["illness"], "role": "sensitive"},
+    ]})  # fmt: skip
+    asked = {"kind": "repair", "budget": 60}
+    run = client.post(f"/api/tables/{table}/runs", asked)["run"]
+    found = client.done(run)["result"]
+    assert found["verdict"] == "Do not publish"
+    assert found["repairs"], found
+    for repair in found["repairs"]:
+        before = client.get(f"/api/tables/{table}/draft")
+        edit = {"revision": before["revision"], "edits": [{"trails": repair["edits"]}]}
+        after = client.post(f"/api/tables/{table}/draft", edit)
+        assert after["job"] != before["job"]
+        assert client.post(f"/api/tables/{table}/job")["problems"] == []
+        client.post(f"/api/tables/{table}/draft", {"edits": [{"job": before["job"]}]})

@@ -56,12 +56,13 @@ class Prepared:
                 self.tab.see("[data-chart='distribution-zip']")
             case "roles":
                 self.tab.see("[data-figure=unique]")
+                self.tab.run("document.querySelector('.folds details').open = true")
             case "hierarchies":
                 self.tab.see(".tree")
             case "guarantees":
                 self.tab.see("#costs [data-chart]")
             case "release":
-                self.tab.see("#results .notice")
+                self.tab.see("#checked .notice")
         return self.tab
 
 
@@ -105,10 +106,11 @@ def prepared(browser: Browser, tmp_path_factory) -> Iterator[Prepared]:
         tab.click("#start")
         tab.wait("document.querySelector('#results').dataset.done")
         run = tab.part("run")
-        tab.go("releases", table, f"?from={run}")
+        release = tab.run("document.querySelector('#results').dataset.done")
+        tab.go("releases", table, f"?release={release}")
         tab.click("#audit")
-        tab.see("#results .notice.good")
-        audit = tab.part("run")
+        tab.see("#checked .notice.good")
+        audit = tab.part("check")
         yield Prepared(
             tab,
             {
@@ -121,7 +123,7 @@ def prepared(browser: Browser, tmp_path_factory) -> Iterator[Prepared]:
                 "publish": ("publish", table, ""),
                 "published": ("publish", table, f"?run={run}"),
                 "releases": ("releases", table, ""),
-                "release": ("releases", table, f"?from={run}&run={audit}"),
+                "release": ("releases", table, f"?release={release}&check={audit}"),
             },
         )
         assert tab.errors == []

@@ -124,10 +124,11 @@ def test_from_the_demo_table_to_a_signed_release_that_the_command_line_repeats(t
     # Roles: fewer quasi-identifiers, less risk, at once.
     tab.see("[data-figure=unique]")
     before = float(tab.run("document.querySelector('[data-figure=unique]').dataset.value"))
-    tab.choose("[data-role=occupation]", "insensitive")
-    tab.choose("[data-role=ward]", "drop")
+    tab.role("occupation", "unchanged")
+    tab.role("ward", "drop")
     shown = "Number(document.querySelector('[data-figure=unique]').dataset.value)"
     tab.wait(f"{shown} < {before}")
+    tab.click(".folds summary")
     tab.click("#attacker label:nth-of-type(1) input")  # the attacker does not know the birthday
     tab.wait(f"{shown} < 0.5")
     assert tab.part("unknown") == "1"
@@ -260,14 +261,20 @@ def test_a_table_in_which_persons_repeat_is_refused_until_the_job_says_what_to_d
     tab.see("#next")
     table = tab.part("table")
     tab.go("roles", table)
+    tab.click("#persons summary")
     tab.choose("#person", "")  # the repeated identifiers then say that persons repeat
+    tab.see("#persons .notice.warn")
     publish(tab, table)
     tab.see("[data-state]", 60)
     assert tab.run("document.querySelector('[data-state]').dataset.state") in ("refused", "failed")
     tab.go("roles", table)
     tab.choose("#person", "patient_id")
+    tab.wait("document.querySelector('#persons-answer').dataset.persons === '40'")
+    tab.click("#persons summary")
     tab.choose("#person-rows", "collapse")
+    tab.wait("document.querySelector('.body').dataset.revision === '4'")
     for column in ("age", "sex", "diagnosis"):
+        tab.click(f"tr[data-column={column}] button.name")
         tab.choose(f"[data-collapse={column}]", "most-frequent")
     publish(tab, table)
     published(tab)
@@ -282,13 +289,14 @@ def test_two_tabs_with_two_tables_do_not_mix(browser, home, tab, tmp_path):
     second = open_path(other, path)
     assert first != second
     tab.go("roles", first)
-    tab.choose("[data-role=ward]", "drop")
+    tab.role("ward", "drop")
     other.go("roles", second)
     other.see("[data-figure=unique]")
-    assert other.run("document.querySelector('[data-role=ward]').value") == "quasi-identifier"
+    ward = "document.querySelector('tr[data-column=ward]').dataset.now"
+    assert other.run(ward) == "quasi-identifier"
     assert "300" in other.text(".about") and "3,000" in tab.text(".about")
     tab.reload()
-    assert tab.run("document.querySelector('[data-role=ward]').value") == "drop"
+    assert tab.run(ward) == "drop"
     assert other.errors == []
     other.close()
 
@@ -334,12 +342,12 @@ def test_open_a_release_audit_it_and_find_a_forged_one(tab, tmp_path):
     tab.see("[data-figure=published-rows]")
     assert tab.run("document.querySelector('[data-figure=published-rows]').dataset.value") == "400"
     tab.click("#audit")
-    tab.see("#results .notice.good")
+    tab.see("#checked .notice.good")
     release = tmp_path / "release" / "records.csv"
     lines = release.read_text(encoding="utf-8").splitlines()
     release.write_text("\n".join(lines[:-3]) + "\n", encoding="utf-8")
     tab.click("#audit")
-    tab.see("#results .notice.bad")
+    tab.see("#checked .notice.bad")
 
 
 def test_the_verdict_shows_its_attackers_what_stronger_ones_learn_and_who_is_unique(tab, tmp_path):
@@ -355,11 +363,12 @@ def test_the_verdict_shows_its_attackers_what_stronger_ones_learn_and_who_is_uni
     tab.go("roles", table)
     for column, role in (
         ("age", "quasi-identifier"), ("illness", "sensitive"), ("drug", "sensitive"),
-        ("ward", "insensitive"), ("ward_2", "insensitive"),
+        ("ward", "unchanged"), ("ward_2", "unchanged"),
     ):  # fmt: skip
-        tab.choose(f"[data-role={column}]", role)
+        tab.role(column, role)
     publish(tab, table, attack=30)
     published(tab)
+    tab.run("document.querySelectorAll('.verdict details').forEach(one => (one.open = true))")
     assert "acquaintance" in tab.text("#attackers") and "colleague" in tab.text("#attackers")
     shown = {
         known: float(

@@ -204,27 +204,28 @@ def test_twenty_tabs_at_once_on_one_table_and_memory_returns(
     ]
     body = ("\n".join(lines) + "\n").encode()
     warm = client.upload("warm.csv", body)["table"]  # what libraries keep once they were used
-    client.post(f"/api/tables/{warm}/risk", {"quasi": ["age", "zip"]})
+    client.get(f"/api/tables/{warm}/standing")
     client.delete(f"/api/tables/{warm}")
     before = server.memory()
     number = client.upload("town.csv", body)["table"]
-    subsets = [["age"], ["age", "zip"], ["age", "zip", "sex"], ["zip", "job"], ["job", "sex"]]
-    expected = [client.post(f"/api/tables/{number}/risk", {"quasi": one}) for one in subsets]
+    subsets = ["", "1", "1,2", "2,3", "4"]  # columns that the attacker does not know
+    place_of = f"/api/tables/{number}/standing?unknown="
+    expected = [client.get(place_of + unknown) for unknown in subsets]
     barrier = threading.Barrier(20)
 
     def tab(place: int) -> list:
         barrier.wait()
         found = []
         for turn in range(10):
-            quasi = subsets[(place + turn) % len(subsets)]
-            found.append((quasi, client.post(f"/api/tables/{number}/risk", {"quasi": quasi})))
+            unknown = subsets[(place + turn) % len(subsets)]
+            found.append((unknown, client.get(place_of + unknown)))
         assert client.get(f"/api/tables/{number}")["rows"] == rows
         return found
 
     with ThreadPoolExecutor(20) as pool:
         for found in pool.map(tab, range(20)):
-            for quasi, said in found:
-                assert said == expected[subsets.index(quasi)]
+            for unknown, said in found:
+                assert said == expected[subsets.index(unknown)]
     held = server.memory()
     client.delete(f"/api/tables/{number}")
     limit = time.monotonic() + 20
@@ -243,14 +244,20 @@ def test_the_risk_of_other_columns_takes_a_fraction_of_reading(tmp_path: Path) -
     with served(tmp_path) as server:
         client = server.sign_in()
         number = client.post("/api/tables", {"path": str(place)})["table"]
+        standing = f"/api/tables/{number}/standing"
+        client.get(standing)
         columns = ["birthday", "zip", "sex", "occupation", "ward", "income"]
-        client.post(f"/api/tables/{number}/risk", {"quasi": columns, "person": "zip"})
         begun = server.processor_seconds()
-        for size in range(1, len(columns) + 1):
-            client.post(f"/api/tables/{number}/risk", {"quasi": columns[:size]})
+        for name in columns:
+            edit = {"columns": [name], "role": "quasi-identifier"}
+            client.post(f"/api/tables/{number}/draft", {"edits": [edit]})
+            client.get(standing)
         assert (server.processor_seconds() - begun) / len(columns) < 0.3
+        edit = {"person": {"column": "zip"}}
+        client.post(f"/api/tables/{number}/draft", {"edits": [edit]})
+        client.get(standing)
         begun = server.processor_seconds()
-        client.post(f"/api/tables/{number}/risk", {"quasi": columns, "person": "zip"})
+        client.get(standing)
         assert server.processor_seconds() - begun < 0.6
 
 

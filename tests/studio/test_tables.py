@@ -46,7 +46,7 @@ def test_risk_is_that_of_brute_force(data: st.DataObject) -> None:
     table = opened({**columns, "person": people})
     quasi = data.draw(st.lists(st.sampled_from("abc"), unique=True))
     by_person = data.draw(st.booleans())
-    found = table.risk(quasi, "person" if by_person else None)
+    found = table.risk(quasi, ["person"] if by_person else [])
 
     def naive(names: list[str]) -> tuple[int, float, float, int]:
         members, count = defaultdict(set), Counter()
@@ -67,12 +67,20 @@ def test_risk_is_that_of_brute_force(data: st.DataObject) -> None:
     assert sum(band["rows"] for band in found["sizes"]) == rows
     for place, name in enumerate(quasi):
         rest = [other for other in quasi if other != name]
-        for part, names in (("without", rest), ("alone", [name])):
-            said = found[part][place]
-            _, unique, risk, _ = naive(names)
-            assert said["column"] == name
-            assert said["unique_share"] == pytest.approx(unique)
-            assert said["average_risk"] == pytest.approx(risk)
+        said = found["without"][place]
+        _, unique, risk, _ = naive(rest)
+        assert said["column"] == name
+        assert said["unique_share"] == pytest.approx(unique)
+        assert said["average_risk"] == pytest.approx(risk)
+    key = ["person"] if by_person else []
+    alone = table.alone(key)
+    assert {name: alone[name] for name in "abc"} == pytest.approx(
+        {name: naive([name])[1] for name in "abc"}
+    )
+    unchanged = table.unchanged_risk(quasi, key)
+    assert unchanged["columns"] == len(quasi)
+    assert unchanged["share"] == pytest.approx(naive(quasi)[1] if quasi else 0)
+    assert unchanged["worst_share"] == max((alone[name] for name in quasi), default=0)
 
 
 COUNTRIES = {"tree": {"Europe": {"West": ["France", "Spain"], "East": ["Poland"]},

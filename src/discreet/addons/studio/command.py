@@ -28,6 +28,10 @@ def studio(
     idle: Annotated[
         float, typer.Option("--idle", min=0.01, help="Minutes without a page before it stops.")
     ] = 30,
+    library: Annotated[
+        Path | None,
+        typer.Option("--library", help="Folder that keeps releases; default: of your account."),
+    ] = None,
     debug: Debug = False,
 ) -> None:
     """Publish a table from a page in the browser.
@@ -42,7 +46,9 @@ def studio(
             require_extra(module, "Pages of Studio", "studio")
         from discreet.addons.studio.server import StudioServer
 
-        server = StudioServer(port=port, upload_limit=upload_limit * 2**20, idle=idle * 60)
+        place = None if library is None else library.absolute()
+        limit = upload_limit * 2**20
+        server = StudioServer(port=port, upload_limit=limit, idle=idle * 60, library=place)
         with contextlib.closing(server):
             tables = server.session.tables
             if demo:
@@ -56,7 +62,7 @@ def studio(
             _attend(server.gate.address, None if no_browser else address)
             with contextlib.suppress(KeyboardInterrupt):
                 server.run()
-        note("Studio has stopped; its private folder is removed.")
+        note("Studio has stopped; uploads are removed, releases are kept.")
 
 
 def _attend(new_address: Callable[[], str], address: str | None) -> None:

@@ -34,8 +34,7 @@ JUDGED = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 def feasible_guarantees(opened: OpenedTable, job: Job) -> dict[str, Any]:
     """Return for each requirement of a job its figure now and at best, as plain data."""
     table = _table_of(opened, job)
-    person = None if job.person is None or len(job.person.column) > 1 else job.person.column[0]
-    persons = opened.persons(person)
+    persons = opened.persons(() if job.person is None else job.person.column)
     classes = classes_of(table.quasi_identifiers, table.rows)
     marks, _ = sensitive_marks(job, table, {})
     return {

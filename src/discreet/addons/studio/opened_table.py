@@ -16,7 +16,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
+from discreet.io.source import Source
 from discreet.job.model import Job
+from discreet.job.proposing.harmless_values import harmless_values
 from discreet.job.proposing.job_text import ProposedJob, propose_for
 from discreet.job.proposing.presets import PRESETS, Preset
 from discreet.job.proposing.role_judgement import Proposal, suggest_roles
@@ -25,7 +27,8 @@ from discreet.job.table_profile import column_profile
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Persons, persons_of
-from discreet.table.roles import Role
+from discreet.table.roles import Role, ValueType
+from discreet.table.secrets import find_secrets
 
 FIRST_ROWS = 20
 MOST_FREQUENT = 10  # values of a column that are listed
@@ -48,6 +51,9 @@ class OpenedTable:
 
     def __init__(self, untyped: UntypedTable) -> None:
         self._untyped = untyped
+        self._alone: dict[tuple[str, ...], dict[str, float]] = {}  # by key of persons
+        self._secrets: dict[tuple[str, ...], list[dict[str, Any]]] = {}  # by columns
+        self._harmless: dict[str, tuple[list[str], str] | None] = {}  # by column
 
     @classmethod
     def of_file(cls, path: Path, options: Mapping[str, Any] | None = None) -> OpenedTable:
@@ -127,18 +133,101 @@ class OpenedTable:
             "warnings": list(self._untyped.notices),
         }
 
-    def persons(self, person: str | None) -> Persons | None:
-        """Return the persons that a column identifies; None where each has one row."""
-        if person is None:
+    def types(self) -> dict[str, dict[str, str]]:
+        """Return for each column what a job has to write of its type and format."""
+        formats = self._untyped.formats
+        return {
+            column.name: {
+                **({} if column.type is ValueType.TEXT else {"type": str(column.type)}),
+                **({"format": formats[column.name]} if column.name in formats else {}),
+            }
+            for column in self.table
+        }
+
+    @cached_property
+    def usual_types(self) -> dict[str, str]:
+        """The type of each column where a job writes none: text in a text file, else its own."""
+        source = self._untyped.source
+        text = "path" in source and Source.model_validate(source).is_text
+        usual = str(ValueType.TEXT) if text else None
+        return {column.name: usual or str(column.type) for column in self.table}
+
+    def persons(self, key: Sequence[str]) -> Persons | None:
+        """Return the persons that columns identify; None where each has one row."""
+        if not key:
             return None
-        column = self.column(person)
-        found = column.once("persons", lambda: persons_of([column], self.table.rows))
+        columns = [self.column(name) for name in key]
+        word = "persons " + " ".join(key[1:])
+        found = columns[0].once(word, lambda: persons_of(columns, self.table.rows))
         return None if found.count == self.table.rows else found
 
-    def risk(self, quasi: Sequence[str], person: str | None = None) -> dict[str, Any]:
+    def person_facts(self, key: Sequence[str], identifiers: Sequence[str]) -> dict[str, Any]:
+        """Return how many persons a key gives, and which identifiers every row has for itself."""
+        persons, rows = self.persons(key), self.table.rows
+        unique = [
+            name for name in identifiers
+            if not self.column(name).has_null and self.column(name).counts.max(initial=0) == 1
+        ]  # fmt: skip
+        most = 1 if persons is None else int(np.bincount(persons.number).max(initial=0))
+        count = rows if persons is None else persons.count
+        return {"key": list(key), "count": count, "rows": rows, "most": most, "unique": unique}
+
+    def unchanged_risk(self, names: Sequence[str], key: Sequence[str]) -> dict[str, Any]:
+        """Return who would be unique by columns that are published as they are.
+
+        The quasi-identifiers are coarsened, so these columns alone are the least that an attacker
+        who knows them finds.
+        """
+        alone = self.alone(key)
+        worst = max(names, key=lambda name: alone[name], default=None)
+        whole = _RowClasses.of(
+            [self.column(name) for name in names], self.table.rows, self.persons(key)
+        )
+        return {
+            "columns": len(names),
+            "worst": worst,
+            "worst_share": 0.0 if worst is None else alone[worst],
+            "share": whole.figures()["unique_share"] if names else 0.0,
+        }
+
+    def alone(self, key: Sequence[str]) -> dict[str, float]:
+        """Return for each column the share of rows, or persons, that it alone makes unique."""
+        known = self._alone.get(tuple(key))
+        if known is None:
+            persons, rows = self.persons(key), self.table.rows
+            known = {
+                column.name: int((column.counts == 1).sum()) / max(rows, 1)
+                if persons is None
+                else _RowClasses.of([column], rows, persons).figures()["unique_share"]
+                for column in self.table
+            }
+            self._alone[tuple(key)] = known
+        return known
+
+    def secrets(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        """Return which sensitive columns reveal each other, and how."""
+        known = self._secrets.get(tuple(names))
+        if known is None:
+            found = find_secrets([self.column(name) for name in names])
+            known = [{"columns": list(one.columns), "sentence": str(one.sentence)} for one in found]
+            self._secrets[tuple(names)] = known
+        return known
+
+    def harmless(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Return the values of sensitive columns that may be no secret, for the steward."""
+        proposals = {}
+        for name in names:
+            if name not in self._harmless:
+                self._harmless[name] = harmless_values(self.column(name))
+            found = self._harmless[name]
+            if found is not None:
+                proposals[name] = {"values": found[0], "reason": found[1]}
+        return proposals
+
+    def risk(self, quasi: Sequence[str], key: Sequence[str] = ()) -> dict[str, Any]:
         """Measure how well an attacker who knows some columns tells rows, or persons, apart."""
         columns = [self.column(name) for name in dict.fromkeys(quasi)]
-        persons = self.persons(person)
+        persons = self.persons(key)
         rows = self.table.rows
         if persons is None:
             whole = _RowClasses.of(columns, rows)
@@ -149,7 +238,6 @@ class OpenedTable:
                 _RowClasses.of([one for one in columns if one is not column], rows, persons)
                 for column in columns
             ]
-        alone = [_RowClasses.of([column], rows, persons) for column in columns]
         return {
             "rows": rows,
             "persons": None if persons is None else persons.count,
@@ -161,10 +249,6 @@ class OpenedTable:
             "without": [
                 {"column": column.name, **found.figures()}
                 for column, found in zip(columns, without, strict=True)
-            ],
-            "alone": [
-                {"column": column.name, **found.figures()}
-                for column, found in zip(columns, alone, strict=True)
             ],
         }
 

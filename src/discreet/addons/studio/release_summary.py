@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from discreet.statements import statement_data
 SIGN_OFFS = "sign_offs"
 ACCEPTED_RISK = "accepted_risk"
 LONGEST_NOTE = 10_000  # characters
+SIGNER = ("name", "function", "purpose", "recipient", "expires", "note")
 
 
 def summarize_release(folder: Path) -> dict[str, Any]:
@@ -42,6 +44,31 @@ def summarize_release(folder: Path) -> dict[str, Any]:
             for promise in manifest.promises
         ],
         "signed": sign_offs(folder),
+    }
+
+
+def short_guarantees(manifest: Manifest) -> list[str]:
+    """Return the guarantees of a release in a few words each."""
+    return [
+        " ".join([
+            promise.requirement,
+            *(f"{name} = {value}" for name, value in promise.to_requirement().parameters().items()
+              if isinstance(value, int | float | str) and not isinstance(value, bool)),
+        ])
+        for promise in manifest.promises
+    ]  # fmt: skip
+
+
+def private_facts(folder: Path) -> dict[str, Any]:
+    """Return what the private record says of a release: verdict, uniqueness, utility."""
+    place = private_record(folder)
+    record = _read(place) if place.is_file() else {}
+    return {
+        "verdict": record.get("verdict"),
+        "singling_out": record.get("singling_out"),
+        "utility": record.get("utility", {}),
+        "accepted_risk": record.get(ACCEPTED_RISK),
+        "private": place.is_file(),
     }
 
 
@@ -87,13 +114,15 @@ def accept_risk_of(folder: Path, reason: str) -> str:
     return line
 
 
-def sign_off_release(folder: Path, name: str, note: str, verdict: str | None) -> dict[str, Any]:
-    """Record in the private record of a release who signs it off, and for which manifest."""
-    name, note = name.strip(), note.strip()
-    if not name:
+def sign_off_release(folder: Path, given: Mapping[str, str], declaration: str) -> dict[str, Any]:
+    """Record in the private record of a release who signs what declaration, for which manifest."""
+    signer = {key: given.get(key, "").strip() for key in SIGNER}
+    if not signer["name"]:
         raise InputError("A sign-off needs the name of the person who signs.")
-    if len(name) + len(note) > LONGEST_NOTE:
-        raise InputError(f"Name and note have more than {LONGEST_NOTE:,} characters. Shorten them.")
+    if sum(map(len, signer.values())) > LONGEST_NOTE:
+        raise InputError(f"The sign-off has more than {LONGEST_NOTE:,} characters. Shorten it.")
+    if signer["expires"] and not _is_date(signer["expires"]):
+        raise InputError("The day on which a sign-off expires is written as 2027-12-31.")
     place = private_record(folder)
     if not place.is_file():
         raise ReleaseError(
@@ -103,15 +132,23 @@ def sign_off_release(folder: Path, name: str, note: str, verdict: str | None) ->
     require_accepted(folder)
     record = _read(place)
     signed = {
-        "name": name,
-        "note": note,
+        **signer,
+        "declaration": declaration,
         "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "manifest_sha256": sha256_of(folder / FILE_NAME),
-        "verdict": verdict,
+        "verdict": (record.get("verdict") or {}).get("verdict"),
     }
     record.setdefault(SIGN_OFFS, []).append(signed)
     write_private(place, json.dumps(record, indent=1) + "\n")
     return signed
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _read(place: Path) -> dict[str, Any]:

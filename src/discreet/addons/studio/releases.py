@@ -1,69 +1,191 @@
-"""Release folders that a page opens, ledgers, and the places of this machine to choose from."""
+"""Releases: a library that outlives the server, ledgers, and the places of this machine.
+
+The library is a folder of this user's account (mode 0700). A release of the page lies in it with
+its private files, its job, and what the page shows of it, until the user removes it; a release in a
+folder of its own is listed with its path. What is listed of it is read from its manifest and its
+private record, so it is true after a restart, and after another program has signed it.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import secrets
+import shutil
+import sys
 import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from discreet import DiscreetError, InputError, Ledger, LedgerSettings
 from discreet.addons.studio.answers import RefusedError
-from discreet.addons.studio.release_summary import summarize_release
+from discreet.addons.studio.release_summary import (
+    accepted_risk,
+    private_facts,
+    short_guarantees,
+    sign_offs,
+    summarize_release,
+)
+from discreet.io.atomic import write_private
+from discreet.releases.manifest import Manifest
 
 MANIFEST = "manifest.json"
 REPORT = "report.html"
+RECORD = "record.json"
+RELEASE = "release"
+JOB = "job.yaml"
 TABLE_ENDINGS = (
     ".csv", ".tsv", ".txt", ".tab", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".sav",
     ".zsav", ".dta", ".sas7bdat", ".xpt", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".gz", ".zst",
 )  # fmt: skip
 JOB_ENDINGS = (".yaml", ".yml")
 MOST_PLACES = 2000
+_NUMBER = re.compile(r"r[0-9a-f]{12}")
+
+
+def usual_library() -> Path:
+    """Return the folder of this account for releases of Studio."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return base / "discreet" / "studio"
+
+
+class StudioRelease:
+    """One release: its place, and its entry in the library."""
+
+    def __init__(self, number: str, entry: Path, record: Mapping[str, Any]) -> None:
+        self.number, self.entry, self.record = number, entry, record
+
+    @property
+    def place(self) -> Path:
+        """The folder of the release: its own, or that of the library."""
+        named = self.record.get("place")
+        return self.entry / RELEASE if named is None else Path(named)
+
+    @property
+    def name(self) -> str:
+        """What the release is called: by its table, or its folder."""
+        return str(self.record.get("table") or self.place.name)
+
+    def file(self, name: str) -> Path:
+        """Return a file that the page keeps of a release; refuse where there is none."""
+        place = self.entry / name
+        if not place.is_file():
+            raise RefusedError(404, "The release has no such file; another program made it.")
+        return place
+
+    def original(self) -> dict[str, Any]:
+        """Return the job that made it and the folder of its files; empty if it is not known."""
+        if not (self.entry / JOB).is_file():
+            return {}
+        folder = Path(str(self.record.get("folder", "")))
+        known = folder if folder.is_dir() else self.entry
+        return {"job": self.file(JOB).read_text(encoding="utf-8"), "folder": str(known)}
+
+    def beside(self) -> list[tuple[str, Path]]:
+        """The job and its hierarchy files, by their names beside the release."""
+        files = [self.entry / JOB, *sorted((self.entry / "hierarchies").glob("*"))]
+        return [(str(file.relative_to(self.entry)), file) for file in files if file.is_file()]
+
+    def describe(self) -> dict[str, Any]:
+        """Return all that the page shows of it."""
+        said, facts = summarize_release(self.place), private_facts(self.place)
+        facts["singling_out"] = facts["singling_out"] or said["manifest"].get("singling_out")
+        files = ("preview.json", "risk.json", JOB)
+        return {
+            **self.listed(),
+            "folder": self.record.get("place"),
+            "has": [name for name in files if (self.entry / name).is_file()],
+            **facts,
+            **said,
+        }
+
+    def listed(self) -> dict[str, Any]:
+        """Return a line of the list of releases."""
+        said = {
+            "release": self.number,
+            "name": self.name,
+            "made": self.record.get("made"),
+            "path": self.record.get("place"),
+        }
+        try:
+            manifest, facts = Manifest.load(self.place), private_facts(self.place)
+            signed = sign_offs(self.place)
+        except (DiscreetError, OSError, ValueError):
+            return {**said, "gone": True}
+        verdict = facts["verdict"] or {}
+        return {
+            **said,
+            "gone": False,
+            "method": manifest.method.name,
+            "verdict": verdict.get("verdict"),
+            "guarantees": short_guarantees(manifest),
+            "recipient": signed[-1].get("recipient", "") if signed else "",
+            "signed": signed,
+            "accepted_risk": accepted_risk(self.place),
+        }
 
 
 class StudioReleases:
-    """The release folders that were opened, by number."""
+    """All releases of a library, by number."""
 
-    def __init__(self) -> None:
+    def __init__(self, library: Path) -> None:
+        self._library = library
         self._lock = threading.Lock()
-        self._made = 0
-        self._places: dict[str, Path] = {}
 
-    def __getitem__(self, number: str) -> Path:
-        found = self._places.get(number)
-        if found is None:
-            raise RefusedError(404, "There is no such release; it may have been closed.")
-        return found
+    def __getitem__(self, number: str) -> StudioRelease:
+        entry = self._library / number
+        if not _NUMBER.fullmatch(number) or not (entry / RECORD).is_file():
+            raise RefusedError(404, "There is no such release; it may have been removed.")
+        record = json.loads((entry / RECORD).read_text(encoding="utf-8"))
+        return StudioRelease(number, entry, record)
+
+    def new(self) -> tuple[str, Path]:
+        """Make the folder of a new release, which is listed once it has a record."""
+        self._library.mkdir(mode=0o700, parents=True, exist_ok=True)
+        number = f"r{secrets.token_hex(6)}"
+        entry = self._library / number
+        entry.mkdir(mode=0o700)
+        return number, entry
 
     def open(self, path: str) -> dict[str, Any]:
-        """Open a release folder, and return its summary."""
-        place = absolute(path)
+        """List a release folder of this machine, and return what the page shows of it."""
+        place = absolute(path).resolve()
         if not (place / MANIFEST).is_file():
             raise InputError(f"{place}: not a release folder; it has no {MANIFEST}.")
-        said = summarize_release(place)
+        summarize_release(place)
         with self._lock:
-            self._made += 1
-            number = f"r{self._made}"
-            self._places[number] = place
-        return {"release": number, "path": str(place), "name": place.name, **said}
+            for known in self:
+                if known.place == place:
+                    shown: dict[str, Any] = known.describe()
+                    return shown
+            number, entry = self.new()
+            write_record(entry, place=str(place))
+        return self[number].describe()
 
-    def describe(self, number: str) -> dict[str, Any]:
-        """Return the summary of a release."""
-        place = self[number]
-        return {
-            "release": number, "path": str(place), "name": place.name, **summarize_release(place)
-        }  # fmt: skip
+    def __iter__(self) -> Any:
+        entries = self._library.glob(f"r*/{RECORD}")
+        return iter([self[entry.parent.name] for entry in entries])
 
-    def listed(self) -> list[dict[str, str]]:
-        """Return the releases that are open."""
-        return [
-            {"release": number, "path": str(place), "name": place.name}
-            for number, place in self._places.items()
-        ]
+    def listed(self) -> list[dict[str, Any]]:
+        """Return a line for each release, the latest first."""
+        lines = [release.listed() for release in self]
+        return sorted(lines, key=lambda line: str(line["made"]), reverse=True)
 
     def close(self, number: str) -> None:
-        """Forget a release; its folder stays."""
-        _ = self[number]
-        del self._places[number]
+        """Remove a release from the library; a folder of its own stays."""
+        shutil.rmtree(self[number].entry, ignore_errors=True)
+
+
+def write_record(entry: Path, **facts: Any) -> None:
+    """Write the record by which a release is listed."""
+    made = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    write_private(entry / RECORD, json.dumps({"made": made, **facts}) + "\n")
 
 
 def absolute(path: str) -> Path:

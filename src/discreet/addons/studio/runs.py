@@ -41,6 +41,7 @@ TEXTS = {
     "costs": "Trying each step",
     "preview": "Comparing before and after",
     "series": "Auditing the series",
+    "repair": "Trying changes of the job",
 }
 
 
@@ -157,6 +158,7 @@ class StudioRun:
             self._error, self._state = error, state
             self._share = 1.0 if state == "done" else self._share
             self.version += 1
+        self._forget_entry()
 
     def cancel(self) -> None:
         """End the worker within two seconds, and remove what it has written."""
@@ -174,6 +176,13 @@ class StudioRun:
                     clear_abandoned(Path(output))
         if self._state == "cancelled":
             shutil.rmtree(self.folder, ignore_errors=True)
+            self._forget_entry()
+
+    def _forget_entry(self) -> None:
+        """Leave nothing in the library of a release that did not come about."""
+        entry = self.request.get("entry")
+        if entry is not None and self._state != "done":
+            shutil.rmtree(entry, ignore_errors=True)
 
 
 def _worker(folder: Path) -> subprocess.Popen[bytes]:

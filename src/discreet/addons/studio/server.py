@@ -25,6 +25,7 @@ from starlette.types import ASGIApp
 import discreet
 from discreet.addons.studio.access import Gate, GuardedApp
 from discreet.addons.studio.answers import RefusedError, as_json, endpoint, failure
+from discreet.addons.studio.releases import usual_library
 from discreet.addons.studio.session import StudioSession
 from discreet.addons.studio.tables import file_name
 from discreet.regular_files import unpacking_at_most
@@ -86,7 +87,9 @@ def _routes(session: StudioSession) -> list[Route | Mount]:
         get(table, s.describe_table),
         delete(table, s.close_table),
         get(f"{table}/proposal", s.proposal),
-        post(f"{table}/risk", s.risk),
+        get(f"{table}/draft", s.draft),
+        post(f"{table}/draft", s.edit_draft),
+        get(f"{table}/standing", s.standing),
         post(f"{table}/hierarchy", s.hierarchy),
         post(f"{table}/hierarchy/edit", s.edit_hierarchy),
         Route(f"{table}/hierarchy/file", _upload_hierarchy(session), methods=["POST"]),
@@ -100,24 +103,28 @@ def _routes(session: StudioSession) -> list[Route | Mount]:
         delete(run, s.remove_run),
         Route(f"{run}/events", _events(session), methods=["GET"]),
         post(f"{run}/cancel", s.cancel_run),
-        post(f"{run}/runs", s.start_run_on_run),
         get(f"{run}/report", s.report),
-        get(f"{run}/preview", s.preview),
         get(f"{run}/points", s.points),
         get(f"{run}/point", s.point),
-        get(f"{run}/risk", s.run_risk),
-        get(f"{run}/download.zip", s.download),
-        get(f"{run}/job.yaml", s.job_file),
-        post(f"{run}/accept", s.accept),
-        post(f"{run}/save", s.save),
-        post(f"{run}/sign", s.sign),
         get("/api/releases", s.list_releases),
         post("/api/releases", s.open_release),
         get(release, s.describe_release),
         delete(release, s.close_release),
         get(f"{release}/report", s.release_report),
-        post(f"{release}/runs", s.start_release_run),
-        post(f"{release}/sign", s.sign_release),
+        *[
+            route
+            for place in (run, release)  # a run of kind publish stands for its release
+            for route in (
+                post(f"{place}/runs", s.start_release_run),
+                get(f"{place}/preview", s.preview),
+                get(f"{place}/risk", s.risk),
+                get(f"{place}/download.zip", s.download),
+                get(f"{place}/job.yaml", s.job_file),
+                post(f"{place}/accept", s.accept),
+                post(f"{place}/save", s.save),
+                post(f"{place}/sign", s.sign),
+            )
+        ],
         Route("/static/report.css", _file(REPORT_STYLE), methods=["GET"]),
         Mount("/static", StaticFiles(directory=STATIC)),
         Mount("/strings", StaticFiles(directory=STRINGS)),
@@ -245,6 +252,7 @@ class StudioServer:
         port: int = 0,
         upload_limit: int = UPLOAD_LIMIT,
         idle: float = IDLE,
+        library: Path | None = None,
     ) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -258,7 +266,7 @@ class StudioServer:
             ) from None
         self.port: int = self._socket.getsockname()[1]
         self.gate = Gate(self.port)
-        self.session = StudioSession(upload_limit)
+        self.session = StudioSession(upload_limit, library or usual_library())
         self._idle = idle
 
     def run(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import shutil
 import time
@@ -25,14 +26,16 @@ from discreet.addons.studio.job_choices import job_choices
 from discreet.addons.studio.job_mapping import read_mapping
 from discreet.addons.studio.private_folder import PrivateFolder
 from discreet.addons.studio.release_summary import (
+    SIGNER,
     accept_risk_of,
-    accepted_risk,
     require_accepted,
     sign_off_release,
-    sign_offs,
 )
 from discreet.addons.studio.releases import (
+    JOB,
+    RELEASE,
     REPORT,
+    StudioRelease,
     StudioReleases,
     absolute,
     describe_ledger,
@@ -40,24 +43,27 @@ from discreet.addons.studio.releases import (
 )
 from discreet.addons.studio.runs import StudioRun, StudioRuns
 from discreet.addons.studio.tables import HIERARCHIES, StudioTable, StudioTables, file_name
-from discreet.addons.studio.work import COMPARISON, JOB, PAGE, PREVIEW, RELEASE, RISK
+from discreet.addons.studio.work import COMPARISON, PAGE, PREVIEW, RISK
 from discreet.api.compare import compared_job
 from discreet.pipeline.decide import require_reason
 from discreet.pipeline.release import ATTACK_SECONDS
 
-TABLE_RUNS = ("publish", "preview", "compare", "costs")
-RELEASE_RUNS = ("audit", "attack", "measure")
+TABLE_RUNS = ("publish", "preview", "compare", "costs", "repair")
+RELEASE_RUNS = ("audit", "attack", "measure", "evidence")
+FRAMEWORKS = ("ema", "hipaa", "nist", "gdpr")
+REPAIR_SECONDS = 120.0
+STRINGS = Path(__file__).parent / "strings"
 MOST_NODES = 2000  # of a hierarchy's level that a page may ask for
 
 
 class StudioSession:
     """Tables, runs and releases of one server."""
 
-    def __init__(self, upload_limit: int) -> None:
+    def __init__(self, upload_limit: int, library: Path) -> None:
         self.private = PrivateFolder()
         self.tables = StudioTables(self.private)
         self.runs = StudioRuns(self.private, upload_limit)
-        self.releases = StudioReleases()
+        self.releases = StudioReleases(library)
         self.upload_limit = upload_limit
         self.opened: StudioTable | None = None  # that the command named
         self.stopping = False
@@ -141,11 +147,22 @@ class StudioSession:
     def proposal(self, question: Asked) -> Any:
         return self._table(question).proposal(question.query.get("preset"))
 
-    def risk(self, question: Asked) -> Any:
-        person = question.given.get("person")
-        if person is not None and not isinstance(person, str):
-            raise RefusedError(422, "'person' must be the name of a column.")
-        return self._table(question).opened.risk(question.texts("quasi"), person or None)
+    def draft(self, question: Asked) -> Any:
+        return self._table(question).describe_draft()
+
+    def edit_draft(self, question: Asked) -> Any:
+        table, edits = self._table(question), question.given.get("edits")
+        if not isinstance(edits, list) or not all(isinstance(edit, dict) for edit in edits):
+            raise RefusedError(422, "'edits' must be a list of objects.")
+        table.draft.edit(question.given.get("revision"), edits)
+        return table.describe_draft()
+
+    def standing(self, question: Asked) -> Any:
+        table = self._table(question)
+        names = list(table.opened.table.columns)
+        written = question.query.get("unknown", "").split(",")
+        places = {int(place) for place in written if place.isdecimal() and len(place) < 7}
+        return table.standing([name for place, name in enumerate(names) if place in places])
 
     def hierarchy(self, question: Asked) -> Any:
         at_most = int(question.number("at_most") or 200)
@@ -175,17 +192,19 @@ class StudioSession:
             raise
 
     def job(self, question: Asked) -> Any:
-        table, job = self._table(question), _job(question)
+        table = self._table(question)
+        job = _job(question, table)
         text = table.text_of(job)
         return {
             "yaml": text,
-            "problems": _problems(table, job),
+            "problems": table.problems(job),
             "files": table.files_of(job),
             "command": "discreet publish job.yaml",
         }
 
     def zipped_job(self, question: Asked) -> Response:
-        table, job = self._table(question), _job(question)
+        table = self._table(question)
+        job = _job(question, table)
         written = self.private.path / f"job-{secrets.token_hex(8)}.yaml"
         written.write_text(table.text_of(job), encoding="utf-8")
         try:
@@ -198,11 +217,12 @@ class StudioSession:
         table = self._table(question)
         job = read_mapping(question.text("yaml"))
         job.pop("source", None)
-        return {"job": job, "problems": _problems(table, job)}
+        return {"job": job, "problems": table.problems(job)}
 
     def feasibility(self, question: Asked) -> Any:
         try:
-            found = self._table(question).feasibility(question.mapping("job"))
+            table = self._table(question)
+            found = table.feasibility(_job(question, table))
         except JobError as error:
             return {"requirements": [], "sensitive": [], "problems": list(error.problems)}
         return {**found, "problems": []}
@@ -213,7 +233,7 @@ class StudioSession:
         table, kind = self._table(question), question.text("kind")
         if kind not in TABLE_RUNS:
             raise RefusedError(422, f"A table has runs of the kinds {', '.join(TABLE_RUNS)}.")
-        job = _job(question)
+        job = _job(question, table)
         parsed = table.parsed(job)  # its problems now, not in the worker
         given = question.given
         request: dict[str, Any] = {
@@ -235,6 +255,11 @@ class StudioSession:
                 )
             if given.get("key"):
                 request["key"] = str(absolute(question.text("key")))
+            number, entry = self.releases.new()
+            request |= {"release": number, "entry": str(entry), "name": table.name}
+            request["files"] = table.files_of(job)
+        elif kind == "repair":
+            request["budget"] = question.number("budget") or REPAIR_SECONDS
         elif kind == "compare":
             if given.get("methods"):
                 request["methods"] = given["methods"]
@@ -246,23 +271,28 @@ class StudioSession:
         return {"run": run.number}
 
     def start_release_run(self, question: Asked) -> Any:
-        number = question.path["release"]
-        place, kind, given = self.releases[number], question.text("kind"), question.given
+        release, kind, given = self._release(question), question.text("kind"), question.given
         if kind not in RELEASE_RUNS:
             raise RefusedError(422, f"A release has runs of the kinds {', '.join(RELEASE_RUNS)}.")
         request: dict[str, Any] = {
-            "release": str(place),
+            "release": str(release.place),
             "seconds": question.number("seconds"),
             "language": question.language,
         }
+        if kind == "evidence":
+            request["framework"] = question.text("framework")
+            if request["framework"] not in FRAMEWORKS:
+                raise RefusedError(422, f"A framework is one of: {', '.join(FRAMEWORKS)}.")
         if given.get("original"):
             request["original"] = str(absolute(question.text("original")))
         elif given.get("table"):
             table = self.tables[question.text("table")]
-            request |= {"job": table.text_of(question.mapping("job")), "folder": str(table.folder)}
-        elif kind != "audit":
+            request |= {"job": table.text_of(_job(question, table)), "folder": str(table.folder)}
+        elif not given.get("files_only"):
+            request |= release.original()
+        if kind in ("attack", "measure") and "original" not in request and "job" not in request:
             raise RefusedError(422, f"To {kind} a release, name its job file as 'original'.")
-        return {"run": self.runs.start(kind, request, release=number).number}
+        return {"run": self.runs.start(kind, request, release=release.number).number}
 
     def start_series_run(self, question: Asked) -> Any:
         request = {
@@ -272,30 +302,18 @@ class StudioSession:
         }
         return {"run": self.runs.start("series", request).number}
 
-    def start_run_on_run(self, question: Asked) -> Any:
-        run, kind = self._run(question), question.text("kind")
-        if kind not in RELEASE_RUNS:
-            raise RefusedError(422, f"A release has runs of the kinds {RELEASE_RUNS}.")
-        place = self._published(run)
-        request = {
-            "release": str(place),
-            "job": run.request["job"],
-            "folder": run.request["folder"],
-            "language": question.language,
-            "seconds": question.number("seconds"),
-        }
-        return {"run": self.runs.start(kind, request, table=run.table).number}
-
     def _run(self, question: Asked) -> StudioRun:
         return self.runs[question.path["run"]]
 
-    def _published(self, run: StudioRun) -> Path:
-        """The release folder of a run that published one."""
+    def _release(self, question: Asked) -> StudioRelease:
+        """The release that a question names, or that the run it names has published."""
+        if "release" in question.path:
+            return self.releases[question.path["release"]]
+        run = self._run(question)
         if run.kind != "publish":
             raise RefusedError(404, f"A run of kind '{run.kind}' has no release.")
         run.require_done()
-        output = run.request.get("output")
-        return run.file(RELEASE) if output is None else Path(output)
+        return self.releases[run.request["release"]]
 
     def list_runs(self, question: Asked) -> Any:
         found = self.runs.of(question.query.get("table"), question.query.get("release"))
@@ -305,8 +323,7 @@ class StudioSession:
         run = self._run(question)
         said = run.describe()
         if run.kind == "publish" and said["result"] is not None:
-            said["result"]["signed"] = sign_offs(self._published(run))
-            said["result"]["accepted_risk"] = accepted_risk(self._published(run))
+            said["result"] = self._release(question).describe()
         return said
 
     def cancel_run(self, question: Asked) -> Any:
@@ -320,15 +337,12 @@ class StudioSession:
 
     def report(self, question: Asked) -> Response:
         run = self._run(question)
-        if run.kind != "publish":
-            return _page(run.file(PAGE))
-        release = self._published(run)
-        if question.query.get("public"):
-            return _page(release / REPORT)
-        return _page(release.with_name(f"{release.name}.private.html"))
+        return self.release_report(question) if run.kind == "publish" else _page(run.file(PAGE))
 
     def preview(self, question: Asked) -> Any:
-        return self._run(question).read(PREVIEW)
+        if "run" in question.path and self._run(question).kind == "preview":
+            return self._run(question).read(PREVIEW)
+        return json.loads(self._release(question).file(PREVIEW).read_text(encoding="utf-8"))
 
     def points(self, question: Asked) -> Any:
         return self._run(question).read(COMPARISON)
@@ -346,59 +360,46 @@ class StudioSession:
         )
         return {"label": label, "job": {**run.mapping, **chosen}}
 
-    def run_risk(self, question: Asked) -> Any:
-        return self._run(question).read(RISK)
+    def risk(self, question: Asked) -> Any:
+        return json.loads(self._release(question).file(RISK).read_text(encoding="utf-8"))
 
     def job_file(self, question: Asked) -> Response:
-        run = self._run(question)
-        if "job" not in run.request:
-            raise RefusedError(404, "The run has no job.")
-        return attachment(run.request["job"], JOB)
-
-    def _beside(self, run: StudioRun) -> list[tuple[str, Path]]:
-        """The job of a run and its hierarchy files, by their names beside a release."""
-        written = run.folder / JOB
-        written.write_text(run.request["job"], encoding="utf-8")
-        files: list[tuple[str, Path]] = [(JOB, written)]
-        if run.mapping is not None and run.table is not None:
-            table = self.tables[run.table]
-            files += [(name, table.folder / name) for name in table.files_of(run.mapping)]
-        return files
-
-    def _leaving(self, run: StudioRun) -> Path:
-        """The release folder of a run, if it may leave the private folder."""
-        release = self._published(run)
-        require_accepted(release)
-        return release
+        return attachment(self._release(question).file(JOB).read_text(encoding="utf-8"), JOB)
 
     def accept(self, question: Asked) -> Any:
         """Record why the risk of a release is accepted although it should not be published."""
-        release = self._published(self._run(question))
-        return {"accepted_risk": accept_risk_of(release, question.text("reason"))}
+        return {
+            "accepted_risk": accept_risk_of(self._release(question).place, question.text("reason"))
+        }
 
     def download(self, question: Asked) -> Response:
-        run = self._run(question)
-        release = self._leaving(run)
-        files = [*files_below(release, RELEASE), *self._beside(run)]
+        release = self._release(question)
+        require_accepted(release.place)
+        files = [*files_below(release.place, RELEASE), *release.beside()]
         if question.query.get("private"):
-            files += private_files(release, RELEASE)
+            files += private_files(release.place, RELEASE)
         return zipped(self.private.path, "release.zip", files)
 
     def save(self, question: Asked) -> Any:
-        run = self._run(question)
-        release, target = self._leaving(run), absolute(question.text("path"))
+        release, target = self._release(question), absolute(question.text("path"))
+        require_accepted(release.place)
         others = [
             (f"{target.name}.{name}" if name == JOB else name, file)
-            for name, file in self._beside(run)
+            for name, file in release.beside()
         ]
         force = bool(question.given.get("force"))
-        return {"path": str(target), "files": save_release(release, target, others, force=force)}
+        saved = save_release(release.place, target, others, force=force)
+        return {"path": str(target), "files": saved}
 
     def sign(self, question: Asked) -> Any:
-        run = self._run(question)
-        release = self._published(run)
-        verdict = run.result()["verdict"]["verdict"]
-        return {"signed": _signed(release, question, verdict)}
+        """Record who signs the declaration that the page shows."""
+        given = question.given
+        if not all(isinstance(given.get(key) or "", str) for key in SIGNER):
+            raise RefusedError(422, "What is signed must be text.")
+        signer = {key: given.get(key) or "" for key in SIGNER}
+        strings = json.loads((STRINGS / f"{question.language}.json").read_text(encoding="utf-8"))
+        place = self._release(question).place
+        return {"signed": sign_off_release(place, signer, strings["publish.declaration"])}
 
     # Releases
 
@@ -409,7 +410,7 @@ class StudioSession:
         return {"releases": self.releases.listed()}
 
     def describe_release(self, question: Asked) -> Any:
-        return self.releases.describe(question.path["release"])
+        return self._release(question).describe()
 
     def close_release(self, question: Asked) -> Any:
         number = question.path["release"]
@@ -419,36 +420,28 @@ class StudioSession:
         return {}
 
     def release_report(self, question: Asked) -> Response:
-        return _page(self.releases[question.path["release"]] / REPORT)
+        place = self._release(question).place
+        if (
+            question.query.get("public")
+            or not place.with_name(f"{place.name}.private.html").is_file()
+        ):
+            return _page(place / REPORT)
+        return _page(place.with_name(f"{place.name}.private.html"))
 
-    def sign_release(self, question: Asked) -> Any:
-        return {"signed": _signed(self.releases[question.path["release"]], question, None)}
 
+def _job(question: Asked, table: StudioTable) -> dict[str, Any]:
+    """Return the job that a question is about: the draft of the table, unless it names another.
 
-def _job(question: Asked) -> dict[str, Any]:
-    """Return the job that the page has, with reports in its language unless the job names one."""
-    job = question.mapping("job")
+    Reports are in the language of the page, unless the job names one.
+    """
+    if "job" in question.given:
+        job = question.mapping("job")
+    else:
+        job = table.draft.at(question.given.get("revision"))
     output = job.get("output") or {}
     if question.language == LANGUAGES[0] or not isinstance(output, dict) or "language" in output:
         return job
     return {**job, "output": {**output, "language": question.language}}
-
-
-def _signed(release: Path, question: Asked, verdict: str | None) -> dict[str, Any]:
-    note = question.given.get("note") or ""
-    if not isinstance(note, str):
-        raise RefusedError(422, "'note' must be text.")
-    return sign_off_release(release, question.text("name"), note, verdict)
-
-
-def _problems(table: StudioTable, job: Mapping[str, Any]) -> list[str]:
-    try:
-        table.parsed(job)
-    except JobError as error:
-        return list(error.problems)
-    except InputError as error:
-        return [str(error)]
-    return []
 
 
 def _page(place: Path) -> Response:

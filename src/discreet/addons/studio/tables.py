@@ -7,11 +7,11 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from discreet import InputError, Job
+from discreet import InputError, Job, JobError
 from discreet.addons.studio.answers import RefusedError
 from discreet.addons.studio.feasible_guarantees import feasible_guarantees
 from discreet.addons.studio.hierarchy_levels import (
@@ -19,6 +19,7 @@ from discreet.addons.studio.hierarchy_levels import (
     describe_hierarchy,
     edit_hierarchy,
 )
+from discreet.addons.studio.job_draft import JobDraft
 from discreet.addons.studio.job_mapping import read_mapping, with_absolute_paths, write_mapping
 from discreet.addons.studio.opened_table import OpenedTable
 from discreet.addons.studio.private_folder import PrivateFolder
@@ -47,6 +48,7 @@ class StudioTable:
         self._lock = threading.Lock()
         self._opened: OpenedTable | None = None
         self._used = time.monotonic()
+        self._draft: JobDraft | None = None
 
     @classmethod
     def of_job(cls, number: str, folder: Path, file: Path) -> StudioTable:
@@ -109,6 +111,63 @@ class StudioTable:
         """Return proposed roles, and the job that they make."""
         found = self.opened.propose(preset or None, self.folder)
         return {**found.to_dict(), "job": _without_source(read_mapping(found.text))}
+
+    @property
+    def draft(self) -> JobDraft:
+        """The job that pages edit: at first that of the job file, else the proposal."""
+        opened = self.opened
+        with self._lock:
+            if self._draft is None:
+                proposed = read_mapping(opened.propose(None, self.folder).text)
+                self._draft = JobDraft(opened.types(), proposed, self.job)
+            return self._draft
+
+    def describe_draft(self) -> dict[str, Any]:
+        """Return the job with what controls show of it, all of one revision."""
+        draft, opened = self.draft, self.opened
+        revision, job, also = draft.revision, draft.job, draft.also
+        attributes = job["attributes"]
+        types = {
+            name: attributes.get(name, {}).get("type") or usual
+            for name, usual in opened.usual_types.items()
+        }
+        return {"revision": revision, "job": job, "types": types, "also": also}
+
+    def standing(self, unknown: Sequence[str]) -> dict[str, Any]:
+        """Return what the roles of the draft mean for the table as it would be published."""
+        revision, job, opened = self.draft.revision, self.draft.job, self.opened
+        names = {
+            role: [
+                name
+                for name in opened.table.columns
+                if job["attributes"].get(name, {}).get("role") == role
+            ]
+            for role in ("identifier", "quasi-identifier", "sensitive", "unchanged")
+        }
+        key = [
+            name for name in (job.get("person") or {}).get("column", ()) if name in opened.types()
+        ]
+        quasi = [name for name in names["quasi-identifier"] if name not in unknown]
+        return {
+            "revision": revision,
+            "risk": opened.risk(quasi, key) if quasi else None,
+            "unchanged": opened.unchanged_risk(names["unchanged"], key),
+            "alone": opened.alone(key),
+            "secrets": opened.secrets(names["sensitive"]),
+            "harmless": opened.harmless(names["sensitive"]),
+            "persons": opened.person_facts(key, names["identifier"]),
+            "problems": self.problems(job),
+        }
+
+    def problems(self, job: Mapping[str, Any]) -> list[str]:
+        """Return what keeps a job from being run; nothing where it is sound."""
+        try:
+            self.parsed(job)
+        except JobError as error:
+            return list(error.problems)
+        except InputError as error:
+            return [str(error)]
+        return []
 
     def text_of(self, job: Mapping[str, Any]) -> str:
         """Return the job file of a job that the page has."""

@@ -6,6 +6,7 @@ It returns plain data for the page and leaves pages and tables as files in the f
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ from typing import Any
 import discreet
 from discreet import Job, LedgerSettings, Release
 from discreet.addons.studio.release_preview import release_preview
-from discreet.addons.studio.release_summary import summarize_release
+from discreet.addons.studio.releases import JOB, RELEASE, write_record
 from discreet.addons.studio.step_costs import step_costs
+from discreet.io.atomic import write_private
 from discreet.pipeline.run import save_release
 
 Request = Mapping[str, Any]
@@ -24,8 +26,6 @@ PAGE = "page.html"
 PREVIEW = "preview.json"
 RISK = "risk.json"
 COMPARISON = "comparison.json"
-JOB = "job.yaml"
-RELEASE = "release"
 LISTED_ROWS = 1000  # at risk
 
 
@@ -34,9 +34,10 @@ def _job(request: Request) -> Job:
 
 
 def publish(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
-    """Publish a job to its output, or to the run's folder."""
-    job = _job(request)
-    place = Path(request.get("output") or folder / RELEASE)
+    """Publish a job to its output, or into the library, where the page finds all about it."""
+    job, entry = _job(request), Path(request["entry"])
+    output = request.get("output")
+    place = entry / RELEASE if output is None else Path(output)
     release = discreet.publish(None, job, progress=progress)
     save_release(
         release,
@@ -47,17 +48,16 @@ def publish(request: Request, folder: Path, progress: Progress) -> dict[str, Any
         sign=request.get("key"),
         attack=request.get("attack"),
         accept_risk=request.get("accept_risk"),
-        held=request.get("output") is None,  # it leaves the private folder with a reason alone
+        held=output is None,  # it leaves the library with a reason alone
     )
     progress("preview", 0.0)
-    _write(folder / PREVIEW, release_preview(release))
-    verdict = release.verdict().to_dict()
+    _write(entry / PREVIEW, release_preview(release))
     attacks = None if release.review is None else release.review.attacks
     rows = [] if attacks is None or attacks.at_risk is None else list(attacks.at_risk)
     _write(
-        folder / RISK,
+        entry / RISK,
         {
-            "verdict": verdict,
+            "verdict": release.verdict().to_dict(),
             "rows": [
                 {
                     "row": one.row,
@@ -70,15 +70,34 @@ def publish(request: Request, folder: Path, progress: Progress) -> dict[str, Any
             "more": max(len(rows) - LISTED_ROWS, 0),
         },
     )
-    return {
-        **summarize_release(place),
-        "explanation": release.explanation,
-        "verdict": verdict,
-        "singling_out": release.private.get("singling_out")
-        or release.to_dict().get("singling_out"),
-        "utility": release.private.get("utility", {}),
-        "folder": request.get("output"),
-    }
+    write_private(entry / JOB, request["job"])
+    for name in request["files"]:  # hierarchies of the job
+        (entry / name).parent.mkdir(mode=0o700, exist_ok=True)
+        shutil.copyfile(Path(request["folder"]) / name, entry / name)
+    write_record(entry, table=request["name"], place=output, folder=request["folder"])
+    return {}
+
+
+def repair(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
+    """Search for changes of the job after which its release may be published."""
+    found = discreet.repair(None, _job(request), budget=request["budget"], progress=progress)
+    return found.to_dict()
+
+
+def evidence(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
+    """Make an evidence pack about a release folder; with the original it is private."""
+    from discreet.addons.evidence.make import evidence as make_pack
+
+    known = "original" in request or "job" in request
+    pack = make_pack(
+        request["release"],
+        request["framework"],
+        original=_original(request) if known else None,
+        seconds=request.get("seconds"),
+        progress=progress,
+    )
+    pack.save(folder / PAGE)
+    return {"private": pack.private, "to_write": pack.to_write, "framework": request["framework"]}
 
 
 def preview(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
@@ -156,10 +175,21 @@ def series(request: Request, folder: Path, progress: Progress) -> dict[str, Any]
 
 
 def _write(place: Path, data: Any) -> None:
-    place.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
+    write_private(place, json.dumps(data, ensure_ascii=False))
 
 
 WORK: dict[str, Callable[[Request, Path, Progress], dict[str, Any]]] = {
     work.__name__: work
-    for work in (publish, preview, compare, costs, audit, attack, measure, series)
+    for work in (
+        publish,
+        preview,
+        compare,
+        costs,
+        audit,
+        attack,
+        measure,
+        series,
+        repair,
+        evidence,
+    )
 }

@@ -1,7 +1,7 @@
 // The page: its head with the steps, the screen that the address names, and the job behind one click.
 
 import { download, get, once, post } from "./lib/api.js";
-import { Draft, inSession } from "./lib/draft.js";
+import { Draft } from "./lib/draft.js";
 import { announce, h, replace } from "./lib/dom.js";
 import { button, english, failure, notice, saveText, select, waiting } from "./lib/pieces.js";
 import { address, go, route } from "./lib/route.js";
@@ -102,7 +102,7 @@ async function showJob(draft) {
   replace(dialog, title, h("p", {}, t("job.intro")), place, h("div", { class: "row end" }, close));
   dialog.showModal();
   try {
-    const found = await post(`/api/tables/${draft.table}/job`, { job: draft.job });
+    const found = await post(`/api/tables/${draft.table}/job`, await draft.shown());
     const said = h("div", { "aria-live": "polite" });
     const edit = h("textarea", { "aria-label": t("job.text"), spellcheck: "false", value: found.yaml, rows: "18" });
     edit.value = found.yaml;
@@ -110,7 +110,7 @@ async function showJob(draft) {
       try {
         const read = await post(`/api/tables/${draft.table}/job/read`, { yaml: edit.value });
         if (read.problems?.length) return void replace(said, problemList(read.problems));
-        draft.use(read.job);
+        await draft.use(read.job);
         dialog.close();
         await show(false);
         announce(t("job.used"));
@@ -120,7 +120,7 @@ async function showJob(draft) {
     });
     const save = button(t("job.save"), () => saveText("job.yaml", edit.value));
     const zip = found.files?.length
-      ? button(t("job.zip"), () => download(`/api/tables/${draft.table}/job.zip`, { job: draft.job }, "job.zip"))
+      ? button(t("job.zip"), async () => download(`/api/tables/${draft.table}/job.zip`, await draft.shown(), "job.zip"))
       : null;
     replace(
       place,
@@ -145,7 +145,6 @@ let breathing = 0;
 async function begin() {
   await speak(preferred(), (name) => get(`/strings/${name}.json`));
   const session = await once("/api/session");
-  inSession(session.session ?? session.version);
   if (session.opened && !location.hash) history.replaceState(null, "", address("table", session.opened));
   addEventListener("hashchange", () => show());
   breathing = setInterval(() => post("/api/alive").catch(() => {}), ALIVE);

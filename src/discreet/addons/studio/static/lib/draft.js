@@ -1,45 +1,36 @@
-// The job that this tab is editing, one for each table. It is kept in the tab's own storage, so that a
-// reload keeps it, two tabs never share one, and it is gone with the tab.
+// The job of a table, which the server has: this is a copy of its last answer. Every change is a question
+// to the server, one after the other, and what the page shows is drawn from the answer.
 
-import { once } from "./api.js";
+import { get, once, post } from "./api.js";
 
 const LISTENERS = new Set();
-let session = "";
+const QUEUES = new Map(); // the last question about each table: the next one, and the next screen, wait for it
 
-/** Name the server's session: drafts of another one are never read. */
-export function inSession(name) {
-  session = name;
-}
-
-const place = (table) => `discreet ${session} ${table}`;
-
-/** Return a job whose person is written in full. */
-function inFull(job) {
-  const { person } = job;
-  if (typeof person === "string" || Array.isArray(person)) job.person = { column: person, rows: "one" };
-  return job;
-}
+export const NOT_PUBLISHED = new Set(["identifier", "household", "drop"]);
 
 /** The job for a table, with what the table and the proposal for it say. */
 export class Draft {
-  constructor(table, info, proposal, job) {
+  constructor(table, info, proposal, state) {
     this.table = table;
     this.info = info;
     this.proposal = proposal;
-    this.job = inFull(job);
+    this.names = info.columns.map((one) => one.name);
+    this.take(state);
   }
 
-  /** Return the draft for a table: as it was left, else the job it was opened with, else the proposal. */
+  /** Return the draft for a table, as the server has it. */
   static async open(table) {
-    const info = await once(`/api/tables/${table}`);
-    const proposal = await once(`/api/tables/${table}/proposal`);
-    const kept = sessionStorage.getItem(place(table));
-    const job = kept ? JSON.parse(kept) : (info.job ?? proposal.job);
-    return new Draft(table, info, proposal, structuredClone(job));
+    await QUEUES.get(table);
+    const [info, proposal, state] = await Promise.all([
+      once(`/api/tables/${table}`),
+      once(`/api/tables/${table}/proposal`),
+      get(`/api/tables/${table}/draft`),
+    ]);
+    return new Draft(table, info, proposal, state);
   }
 
-  get names() {
-    return this.info.columns.map((one) => one.name);
+  take({ revision, job, types, also }) {
+    Object.assign(this, { revision, job, types, also });
   }
 
   /** The columns that have a role, in the order of the table. */
@@ -53,61 +44,62 @@ export class Draft {
 
   /** The columns that name a person, if the job has any. */
   get person() {
-    const given = this.job.person;
-    if (!given) return [];
-    return [given.column].flat();
+    return this.job.person?.column ?? [];
   }
 
-  /** Change the job and keep it. */
+  /** Ask the server for some edits; they are made all together, or none of them. */
+  edit(...edits) {
+    return this.queue(() => edits);
+  }
+
+  /** Change the job as a function does with a copy of it. */
   change(edit) {
-    edit(this.job);
-    this.keep();
+    return this.queue(() => {
+      const job = structuredClone(this.job);
+      edit(job);
+      return JSON.stringify(job) === JSON.stringify(this.job) ? null : [{ job }];
+    });
   }
 
   /** Put another job in its place. */
   use(job) {
-    this.job = inFull(structuredClone(job));
-    this.keep();
+    return this.edit({ job });
   }
 
-  keep() {
-    sessionStorage.setItem(place(this.table), JSON.stringify(this.job));
-    for (const listener of LISTENERS) listener(this);
+  /** Wait until the server has answered all edits; return the revision that the page then shows. */
+  async shown() {
+    await QUEUES.get(this.table);
+    return { revision: this.revision };
   }
 
-  /** Give a column another role: what the proposal knows of it in this role, else what the role needs. */
-  setRole(name, role) {
-    this.change((job) => {
-      const proposed = this.proposal.job.attributes[name];
-      const old = job.attributes[name] ?? {};
-      if (proposed?.role === role) job.attributes[name] = structuredClone(proposed);
-      else {
-        const made = { role };
-        if (old.type) made.type = old.type;
-        if (old.format) made.format = old.format;
-        if (role === "quasi-identifier") made.hierarchy = old.hierarchy ?? "automatic";
-        job.attributes[name] = made;
+  queue(edits) {
+    busy(1);
+    const asked = (QUEUES.get(this.table) ?? Promise.resolve()).then(async () => {
+      const place = `/api/tables/${this.table}/draft`;
+      const wanted = edits();
+      if (!wanted) return; // nothing would change
+      try {
+        this.take(await post(place, { revision: this.revision, edits: wanted }));
+      } catch (error) {
+        if (error.status === 409) this.take(await get(place));
+        for (const listener of LISTENERS) listener(this, error);
+        throw error;
       }
+      for (const listener of LISTENERS) listener(this, null);
     });
-    if (role !== "identifier" && this.person.includes(name)) this.setPerson(null);
-  }
-
-  /** Say which column names a person, and what becomes of the rows of a person; null for no such column. */
-  setPerson(person) {
-    this.change((job) => {
-      if (person) job.person = person;
-      else delete job.person;
-      const collapsing = person && person.rows !== "one" && person.rows !== "keep";
-      for (const [name, attribute] of Object.entries(job.attributes)) {
-        const rule = this.proposal.job.attributes[name]?.collapse;
-        if (!collapsing) delete attribute.collapse;
-        else if (rule && !attribute.collapse && attribute.role === this.proposal.job.attributes[name].role) attribute.collapse = rule;
-      }
-    });
+    QUEUES.set(this.table, asked.catch(() => {}).finally(() => busy(-1)));
+    return asked;
   }
 }
 
-/** Call a function after every change of a draft, until the signal. */
+let open = 0;
+/** Mark the page while an answer is awaited. */
+function busy(more) {
+  open += more;
+  document.getElementById("main").setAttribute("aria-busy", String(open > 0));
+}
+
+/** Call a function after every answer about a draft, with the error if it was refused, until the signal. */
 export function onChange(listener, signal) {
   LISTENERS.add(listener);
   signal.addEventListener("abort", () => LISTENERS.delete(listener));

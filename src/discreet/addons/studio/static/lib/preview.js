@@ -1,10 +1,11 @@
 // The same people before and after, and the distribution of each column before and after.
 
 import { h } from "./dom.js";
-import { section, table as draw } from "./pieces.js";
+import { folded, section, table as draw } from "./pieces.js";
 import { figure, legend, pairedBars } from "./plots.js";
 import { number, percent, t } from "./words.js";
 
+const FIRST = 4; // columns that are shown at once
 const MOST = 20; // values of a column that are drawn; all are in the table below
 
 const shown = (cell) => (cell === null || cell === undefined ? h("span", { class: "soft" }, t("missing")) : String(cell));
@@ -13,7 +14,8 @@ const shown = (cell) => (cell === null || cell === undefined ? h("span", { class
 export function previewed(found) {
   return [
     section(t("preview.rows"), h("p", {}, t("preview.rows_text")), found.tables.map(tableOf)),
-    section(t("preview.columns"), h("p", {}, t("preview.columns_text")), h("div", { class: "charts" }, found.distributions.map(distribution))),
+    section(t("preview.columns"), h("p", {}, t("preview.columns_text")), h("div", { class: "charts" }, found.distributions.slice(0, FIRST).map(distribution)),
+      found.distributions.length > FIRST ? folded(t("publish.more_listed", { n: found.distributions.length - FIRST }), h("div", { class: "charts" }, found.distributions.slice(FIRST).map(distribution))) : null),
   ];
 }
 

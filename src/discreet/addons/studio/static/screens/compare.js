@@ -29,7 +29,7 @@ export default async function show({ body, table, given, draft, signal }) {
   const start = button(t("compare.start"), async () => {
     replace(said);
     const values = vary.value.split(/[,;\s]+/).filter(Boolean).map(Number);
-    const asked = { kind: "compare", job: draft.job, budget: Number(budget.value) || 60 };
+    const asked = { kind: "compare", ...(await draft.shown()), budget: Number(budget.value) || 60 };
     if (chosen.size) asked.methods = [...chosen];
     if (values.length) {
       asked.vary = { l: values };
@@ -62,7 +62,7 @@ export default async function show({ body, table, given, draft, signal }) {
     const choose = async (one) => {
       try {
         const { job } = await get(`/api/runs/${run}/point?label=${encodeURIComponent(one.label)}`, signal);
-        draft.use(job);
+        await draft.use(job);
         label = one.label;
         note({ point: label, preview: "" });
         announce(t("compare.chosen", { name: label }));
@@ -74,7 +74,7 @@ export default async function show({ body, table, given, draft, signal }) {
     };
     const look = async () => {
       try {
-        const asked = await post(`/api/tables/${table}/runs`, { kind: "preview", job: draft.job });
+        const asked = await post(`/api/tables/${table}/runs`, { kind: "preview", ...(await draft.shown()) });
         note({ preview: asked.run });
         await showPreview(asked.run);
       } catch (error) {

@@ -29,7 +29,7 @@ export default async function show({ body, table, given, draft, signal }) {
   const methodPlace = h("div", {});
   const feasible = h("div", { "aria-live": "polite", id: "feasibility" }, waiting());
   const costs = h("div", { id: "costs" });
-  const requirementsOf = () => (draft.job.requirements ??= []);
+  const requirementsOf = () => (draft.job.requirements ?? []);
   let preset = given.preset ?? "";
 
   // --- presets
@@ -38,17 +38,15 @@ export default async function show({ body, table, given, draft, signal }) {
     note({ preset });
     try {
       const found = await get(`/api/tables/${table}/proposal?preset=${encodeURIComponent(name)}`, signal);
-      if (name === "hipaa-safe-harbor") draft.use(found.job);
+      if (name === "hipaa-safe-harbor") await draft.use(found.job);
       else {
-        draft.change((job) => {
+        await draft.change((job) => {
           job.requirements = structuredClone(found.job.requirements ?? []);
           if (found.job.verify) job.verify = found.job.verify;
           else delete job.verify;
           if (!fits(job)) job.method = structuredClone(found.job.method);
         });
       }
-      showRequirements();
-      showMethod();
     } catch (error) {
       if (!signal.aborted) replace(feasible, failure(error));
     }
@@ -92,7 +90,6 @@ export default async function show({ body, table, given, draft, signal }) {
       const drop = button(t("guarantees.remove"), () => {
         draft.change((job) => job.requirements.splice(place, 1));
         edited();
-        showRequirements();
       }, { class: "plain", "aria-label": t("guarantees.remove_one", { name }) });
       return h(
         "div",
@@ -106,9 +103,8 @@ export default async function show({ body, table, given, draft, signal }) {
     const adder = select([["", t("guarantees.add")], ...left.map((one) => [one.name, one.name])], "", (name) => {
       if (!name) return;
       const choice = left.find((one) => one.name === name);
-      draft.change((job) => job.requirements.push({ [name]: first(choice) }));
+      draft.change((job) => (job.requirements ??= []).push({ [name]: first(choice) }));
       edited();
-      showRequirements();
     }, { id: "add-requirement", "aria-label": t("guarantees.add") });
     replace(requirementPlace, rows.length ? rows : notice("warn", h("p", {}, t("guarantees.none"))), h("div", { class: "row" }, adder));
   };
@@ -119,7 +115,6 @@ export default async function show({ body, table, given, draft, signal }) {
     const choice = choices.methods.find((one) => one.name === name);
     const chooser = select(choices.methods.map((one) => [one.name, one.name]), name, (other) => {
       draft.change((job) => (job.method = { [other]: {} }));
-      showMethod();
     });
     const set = (key, value) =>
       draft.change((job) => {
@@ -145,7 +140,7 @@ export default async function show({ body, table, given, draft, signal }) {
     asking = new AbortController();
     feasible.classList.add("stale");
     try {
-      showFeasible(await post(`/api/tables/${table}/feasibility`, { job: draft.job }, asking.signal));
+      showFeasible(await post(`/api/tables/${table}/feasibility`, {}, asking.signal));
     } catch (error) {
       if (error.name !== "AbortError" && !signal.aborted) replace(feasible, failure(error));
     } finally {
@@ -172,7 +167,7 @@ export default async function show({ body, table, given, draft, signal }) {
   // --- what each step costs
   const price = async () => {
     try {
-      const { run } = await post(`/api/tables/${table}/runs`, { kind: "costs", job: draft.job });
+      const { run } = await post(`/api/tables/${table}/runs`, { kind: "costs" });
       note({ costs: run });
       await showCosts(run);
     } catch (error) {
@@ -184,7 +179,14 @@ export default async function show({ body, table, given, draft, signal }) {
 
   showRequirements();
   showMethod();
-  onChange(() => later(), signal);
+  onChange((_, error) => {
+    if (error) replace(feasible, failure(error));
+    const parameter = body.querySelector("[data-parameter]:focus")?.dataset.parameter;
+    showRequirements();
+    showMethod();
+    if (parameter) body.querySelector(`[data-parameter="${CSS.escape(parameter)}"]`)?.focus();
+    later();
+  }, signal);
   replace(
     body,
     h(

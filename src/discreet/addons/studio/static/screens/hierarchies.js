@@ -45,7 +45,7 @@ export default async function show({ body, table, given, draft, signal }) {
   };
 
   const written = () => draft.job.attributes[attribute].hierarchy ?? "automatic";
-  const type = () => draft.job.attributes[attribute].type ?? draft.info.columns.find((one) => one.name === attribute).type;
+  const type = () => draft.types[attribute];
 
   const edit = () => {
     const name = attribute;
@@ -62,7 +62,7 @@ export default async function show({ body, table, given, draft, signal }) {
       try {
         const found = await question;
         if (late()) return;
-        accept(found, keep);
+        await accept(found, keep);
         then();
       } catch (error) {
         if (late()) return;
@@ -74,9 +74,9 @@ export default async function show({ body, table, given, draft, signal }) {
     };
     const load = (hierarchy, keep) =>
       answered(post(`/api/tables/${table}/hierarchy`, { attribute: name, hierarchy, type: type(), at_most: MOST }, signal), keep);
-    const accept = (found, keep) => {
+    const accept = async (found, keep) => {
       if (keep) {
-        draft.change((job) => (job.attributes[name].hierarchy = found.hierarchy));
+        await draft.change((job) => (job.attributes[name].hierarchy = found.hierarchy));
         showList();
         announce(t("hierarchies.saved", { column: name }));
       }

@@ -1,242 +1,298 @@
-// A role for each column, and what an attacker who knows some of them could single out.
+// Roles: one line a column, the question what a person is, and a bar with the risk as it would be published.
 
-import { post } from "../lib/api.js";
-import { h, paused, replace } from "../lib/dom.js";
-import { onChange } from "../lib/draft.js";
-import { badge, button, cards, english, failure, field, folded, notice, section, select, table as draw, waiting } from "../lib/pieces.js";
-import { bars, figure } from "../lib/plots.js";
+import { get } from "../lib/api.js";
+import { announce, h, newId, paused, replace } from "../lib/dom.js";
+import { NOT_PUBLISHED, onChange } from "../lib/draft.js";
+import { badge, button, english, failure, field, folded, notice, select } from "../lib/pieces.js";
+import { personQuestion } from "../lib/persons.js";
+import { riskInDetail, riskLine } from "../lib/risk.js";
 import { address, note } from "../lib/route.js";
 import { number, percent, t } from "../lib/words.js";
 
-const ROLES = ["identifier", "quasi-identifier", "sensitive", "quasi-sensitive", "insensitive", "weight", "household", "drop"];
-const TONE = { high: "good", medium: "", low: "warn" };
+const SHOWN = ["identifier", "quasi-identifier", "sensitive", "unchanged", "drop"]; // as segments
+const RARE = ["quasi-sensitive", "weight", "household"]; // only where a column has it, or by its details
+const TYPES = ["text", "integer", "number", "date"];
 const COLLAPSE = ["", "first", "last", "most-frequent", "min", "max", "sum", "mean", "count", "set", "constant"];
+const LETTERS = { i: "identifier", q: "quasi-identifier", s: "sensitive", u: "unchanged", n: "drop" };
+const SURE = { high: 2, medium: 1, low: 0 };
+const TONE = { high: "good", medium: "", low: "warn" };
+export const TOO_UNIQUE = 0.05; // the share from which a verdict refuses unless the job says otherwise
 
 export default async function show({ body, table, given, draft, signal }) {
-  const risk = h("div", { "aria-live": "polite", id: "risk" }, waiting());
-  const problems = h("div", { "aria-live": "polite" });
-  const attackerPlace = h("div", {});
-  const columnsPlace = h("div", {});
-  const personPlace = h("div", {});
-  // The columns that the attacker does not know, by number: the address holds no text of the table.
+  const said = h("div", { "aria-live": "polite", id: "said" });
+  const person = h("div", { id: "persons" });
+  const bar = h("div", { class: "line", "aria-live": "polite", id: "risk" });
+  const detail = h("div", { id: "risk-detail" });
+  const lines = new Map();
+  const selected = new Set();
+  let standing = null;
+  let anchor = null; // the line from which a range is selected
   let unknown = new Set((given.unknown ?? "").split(",").filter(Boolean).map(Number));
-  const alone = new Map();
 
-  const known = () => draft.withRole("quasi-identifier").filter((name) => !unknown.has(draft.names.indexOf(name)));
+  // --- one line a column
+  const edit = (...edits) => draft.edit(...edits).catch(() => {}); // a refusal is shown by onChange
+  const setRole = (names, role) => edit({ columns: names, role });
 
+  const line = (column) => {
+    const { name } = column;
+    const proposal = draft.proposal.columns[name] ?? {};
+    const group = newId("role");
+    const segments = h("span", { class: "segments", role: "radiogroup", "aria-label": t("roles.role_of", { column: name }) });
+    const segment = (role) => {
+      const input = h("input", { type: "radio", name: group, value: role, on: { change: () => setRole([name], role) } });
+      return h("label", { data: { role }, title: t(`role.${role}.text`) }, input, h("span", {}, t(`roles.short.${role}`)));
+    };
+    replace(segments, SHOWN.map(segment));
+    const box = h("input", {
+      type: "checkbox",
+      "aria-label": t("roles.select", { column: name }),
+      on: { click: (event) => select_(name, box.checked, event.shiftKey) },
+    });
+    const open = button([h("span", { class: "mark", "aria-hidden": "true" }), name], () => expand(own), { class: "name", "aria-expanded": "false", title: name });
+    const about = h("td", { class: "about" });
+    const alone = h("td", { class: "number alone" });
+    const row = h("tr", { data: { column: name } },
+      h("td", { class: "pick" }, box),
+      h("th", { scope: "row" }, open),
+      h("td", { class: "role" }, segments),
+      about,
+      h("td", { class: "sure" }, proposal.confidence ? badge(t(`confidence.${proposal.confidence}`), TONE[proposal.confidence]) : null),
+      alone);
+    const own = { name, column, proposal, row, box, open, about, alone, segments, segment, group, detail: null, shown: "" };
+    return own;
+  };
+
+  /** Draw what the job and the server say of a column, where it differs from what is drawn. */
+  const draw = (own) => {
+    const { name } = own;
+    const role = draft.role(name);
+    const attribute = draft.job.attributes[name] ?? {};
+    const share = standing?.alone[name];
+    const secret = role === "sensitive" ? standing?.secrets.find((one) => one.columns.includes(name)) : null;
+    const harmless = role === "sensitive" ? standing?.harmless[name] : null;
+    const rule = collapsing() ? attribute.collapse : undefined;
+    const now = JSON.stringify([role, attribute, draft.types[name], share, secret?.columns, harmless?.values, collapsing(), draft.job.secrets]);
+    if (own.shown === now) return;
+    own.shown = now;
+    if (RARE.includes(role) && !own.segments.querySelector(`[value="${role}"]`)) own.segments.append(own.segment(role));
+    for (const input of own.segments.querySelectorAll("input")) input.checked = input.value === role;
+    for (const label of own.segments.querySelectorAll("label")) label.hidden = RARE.includes(label.dataset.role) && label.dataset.role !== role;
+    own.row.dataset.now = role;
+    const high = role === "unchanged" && share > 0;
+    own.alone.className = `number alone${high ? (share > TOO_UNIQUE ? " bad" : " warn") : ""}`;
+    own.alone.title = high ? t("roles.costs", { column: name, share: percent(share) }) : "";
+    replace(own.alone, share === undefined ? "" : percent(share));
+    const tagged = role === "sensitive" ? chips(name, attribute, harmless, secret).flat().filter(Boolean) : [];
+    replace(own.about,
+      high && share > TOO_UNIQUE ? h("span", { class: "bad" }, t("roles.costs_short", { share: percent(share) })) : null,
+      tagged,
+      rule ? h("span", { class: "tag" }, t(`collapse.${rule}`)) : null,
+      tagged.length || (high && share > TOO_UNIQUE) ? null : english(own.proposal.reason ?? "", "span", { class: "soft", title: own.proposal.reason }));
+    if (own.detail) replace(own.detail.firstChild, details(own));
+  };
+
+  const harmlessOf = (attribute) => attribute.non_sensitive_values ?? [];
+  const chip = (name, value, marked, reason) =>
+    button(value === "" ? t("missing") : value, () => {
+      const now = harmlessOf(draft.job.attributes[name]);
+      edit({ columns: [name], harmless: marked ? now.filter((one) => one !== value) : [...now, value] });
+    }, { class: "chip", "aria-pressed": String(marked), title: reason ?? t("roles.harmless_help"), data: { harmless: value } });
+  const chips = (name, attribute, harmless, secret) => {
+    const marked = harmlessOf(attribute).map(String);
+    const proposed = (harmless?.values ?? []).filter((one) => !marked.includes(one));
+    return [
+      secret ? h("span", { class: "tag", title: secret.sentence }, t("roles.secret_with", { names: secret.columns.filter((one) => one !== name).join(", ") })) : null,
+      marked.length || proposed.length ? h("span", { class: "soft" }, t("roles.harmless")) : null,
+      marked.map((value) => chip(name, value, true)),
+      proposed.map((value) => chip(name, value, false, harmless.reason)),
+    ];
+  };
+
+  const collapsing = () => !["one", "keep"].includes(draft.job.person?.rows ?? "one");
+
+  const details = (own) => {
+    const { name, column, proposal } = own;
+    const role = draft.role(name);
+    const attribute = draft.job.attributes[name] ?? {};
+    const published = !NOT_PUBLISHED.has(role);
+    const roles = [...SHOWN, ...RARE].map((one) => [one, t(`role.${one}`)]);
+    const type = select(TYPES.map((one) => [one, t(`type.${one}`)]), draft.types[name], (one) => edit({ columns: [name], type: one }), { disabled: !published, data: { type: name } });
+    const collapse = select(COLLAPSE.map((rule) => [rule, t(`collapse.${rule || "default"}`)]), attribute.collapse ?? "", (rule) => edit({ columns: [name], collapse: rule || null }), { data: { collapse: name } });
+    const secret = role === "sensitive" ? standing?.secrets.find((one) => one.columns.includes(name)) : null;
+    const stated = (draft.job.secrets ?? []).some((one) => one.includes(name));
+    const values = (column.top ?? []).slice(0, 8);
+    return [
+      h("div", { class: "inline" },
+        field(t("role"), select(roles, role, (one) => setRole([name], one))),
+        field(t("type"), type),
+        collapsing() && published ? field(t("person.rule"), collapse) : null),
+      h("p", {}, english(proposal.reason ?? ""), proposal.if_wrong ? [" ", h("span", { class: "soft" }, t("roles.if_wrong"), ": ", english(proposal.if_wrong))] : null),
+      h("p", { class: "soft" }, t("roles.values", { n: column.distinct, missing: column.missing })),
+      column.masked ? h("p", { class: "soft" }, t("table.masked")) : h("p", { class: "values" }, values.map(([value, count]) =>
+        role === "sensitive" ? chip(name, String(value), harmlessOf(attribute).map(String).includes(String(value))) : h("span", { class: "tag" }, String(value), h("span", { class: "soft" }, ` ${number(count)}`)))),
+      secret ? h("p", {}, english(secret.sentence), " ", button(t(stated ? "roles.secret_apart" : "roles.secret_one"), () => edit({ secret: secret.columns, stated: !stated }), { class: "plain", data: { secret: name } })) : null,
+      stated && !secret ? h("p", {}, button(t("roles.secret_apart"), () => edit({ secret: [name], stated: false }), { class: "plain" })) : null,
+    ];
+  };
+
+  const expand = (own) => {
+    if (own.detail) {
+      own.detail.remove();
+      own.detail = null;
+    } else {
+      own.detail = h("tr", { class: "detail" }, h("td", { colspan: "6" }, details(own)));
+      own.row.after(own.detail);
+    }
+    own.open.setAttribute("aria-expanded", String(own.detail !== null));
+  };
+
+  // --- search, filters, selection
+  const search = h("input", { type: "search", placeholder: t("roles.search"), "aria-label": t("roles.search"), id: "search", on: { input: () => arrange() } });
+  const byRole = select([["", t("roles.every_role")], ...[...SHOWN, ...RARE].map((one) => [one, t(`role.${one}`)])], "", () => arrange(), { "aria-label": t("roles.by_role"), id: "by-role" });
+  const unsure = h("input", { type: "checkbox", id: "unsure", on: { change: () => arrange() } });
+  const all = h("input", { type: "checkbox", "aria-label": t("roles.select_all"), id: "select-all", on: { change: () => select_(null, all.checked) } });
+  const count = h("span", { class: "soft", id: "count", role: "status" });
+  const acting = h("span", { class: "segments acting", role: "group", "aria-label": t("roles.set_selected") },
+    SHOWN.map((role) => button(t(`roles.short.${role}`), () => setRole([...selected], role), { title: t(`role.${role}`), data: { act: role } })));
+  const rows = h("tbody", {});
+  let visible = [];
+
+  const arrange = () => {
+    const word = search.value.trim().toLowerCase();
+    visible = [...lines.values()].filter((own) => own.name.toLowerCase().includes(word) && (!byRole.value || draft.role(own.name) === byRole.value));
+    const sure = (own) => SURE[own.proposal.confidence] ?? 0;
+    if (unsure.checked) visible.sort((a, b) => sure(a) - sure(b));
+    replace(rows, visible.flatMap((own) => [own.row, own.detail]));
+    const shown = new Set(visible.map((own) => own.name));
+    for (const name of [...selected]) if (!shown.has(name)) selected.delete(name); // what is not seen is not changed
+    mark();
+  };
+  const mark = () => {
+    for (const own of lines.values()) {
+      own.box.checked = selected.has(own.name);
+      own.row.classList.toggle("chosen", own.box.checked);
+    }
+    all.checked = visible.length > 0 && selected.size === visible.length;
+    all.indeterminate = selected.size > 0 && !all.checked;
+    for (const one of acting.children) one.disabled = !selected.size;
+    replace(count, selected.size ? t("roles.selected", { n: selected.size }) : t("roles.shown", { part: visible.length, n: lines.size }));
+  };
+  const select_ = (name, checked, range = false) => {
+    const names = visible.map((own) => own.name);
+    let chosen = name === null ? names : [name];
+    if (range && anchor !== null && names.includes(anchor)) {
+      const [from, to] = [names.indexOf(anchor), names.indexOf(name)].sort((a, b) => a - b);
+      chosen = names.slice(from, to + 1);
+    }
+    anchor = name;
+    for (const one of chosen) checked ? selected.add(one) : selected.delete(one);
+    mark();
+  };
+
+  const keys = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const own = lines.get(event.target.closest("tr[data-column]")?.dataset.column);
+    if (!own || event.target.matches("input[type=text], select")) return;
+    const place = visible.indexOf(own);
+    const act = {
+      ArrowDown: () => focus(visible[place + 1], event.target),
+      ArrowUp: () => focus(visible[place - 1], event.target),
+      x: () => select_(own.name, !selected.has(own.name), event.shiftKey),
+      o: () => expand(own),
+    }[event.key];
+    const role = LETTERS[event.key];
+    if (!act && !role) return;
+    event.preventDefault();
+    if (act) return act();
+    const names = selected.has(own.name) ? [...selected] : [own.name];
+    setRole(names, role);
+    announce(t("roles.set", { n: names.length, role: t(`role.${role}`) }));
+  };
+  const focus = (own, from) => {
+    if (!own) return;
+    const chosen = from.matches("[type=checkbox]") ? own.box : from.matches(".name") ? own.open : own.segments.querySelector("input:checked");
+    chosen.focus();
+    chosen.scrollIntoView({ block: "nearest" });
+  };
+
+  // --- after every answer
   let asking = new AbortController();
+  signal.addEventListener("abort", () => asking.abort());
   const judge = async () => {
     asking.abort();
     asking = new AbortController();
-    risk.classList.add("stale");
-    const quasi = known();
-    const person = draft.person.length === 1 ? draft.person[0] : null;
+    bar.classList.add("stale");
     try {
-      if (!quasi.length) return void replace(risk, h("p", {}, t("roles.knows_nothing")));
-      const found = await post(`/api/tables/${table}/risk`, { quasi, person }, asking.signal);
-      for (const one of found.alone) alone.set(one.column, one);
-      showRisk(found);
-      for (const cell of columnsPlace.querySelectorAll("[data-alone]")) showAlone(cell);
+      const query = unknown.size ? `?unknown=${[...unknown].join(",")}` : "";
+      standing = await get(`/api/tables/${table}/standing${query}`, asking.signal);
+      bar.classList.remove("stale");
+      drawAll();
+      body.dataset.judged = standing.revision;
     } catch (error) {
-      if (error.name !== "AbortError" && !signal.aborted) replace(risk, failure(error));
-    } finally {
-      risk.classList.remove("stale");
+      if (error.name !== "AbortError" && !signal.aborted) replace(bar, failure(error));
     }
   };
-  signal.addEventListener("abort", () => asking.abort());
-
-  const showAlone = (cell) => {
-    const found = alone.get(cell.dataset.alone);
-    const shown = found && draft.role(cell.dataset.alone) === "quasi-identifier";
-    cell.textContent = shown ? percent(found.unique_share) : "";
-  };
-
-  const showRisk = (found) => {
-    const tone = found.unique_share > 0.05 ? "bad" : found.unique_share > 0 ? "warn" : "good";
-    const people = found.persons !== null && found.persons !== undefined;
-    const all = people ? found.persons : found.rows;
-    const without = [...found.without].sort((a, b) => a.unique_share - b.unique_share);
-    const rows = found.sizes.map((one) => ({
-      label: one.from === one.to ? number(one.from) : one.to ? `${number(one.from)}–${number(one.to)}` : `≥ ${number(one.from)}`,
-      share: one.share,
-      rows: one.rows,
+  const drawAll = () => {
+    for (const own of lines.values()) draw(own);
+    if (!standing) return;
+    replace(person, personQuestion(draft, standing.persons, edit));
+    replace(bar, riskLine(standing, draft, TOO_UNIQUE));
+    replace(detail, riskInDetail(standing, draft, unknown, (column, known) => {
+      if (known) unknown.delete(column);
+      else unknown.add(column);
+      note({ unknown: [...unknown].join(",") });
+      judge();
     }));
-    replace(
-      risk,
-      cards([
-        { key: "unique", name: t(people ? "roles.unique_persons" : "roles.unique"), shown: percent(found.unique_share), value: found.unique_share, note: t("roles.of", { part: found.unique, whole: all }), tone },
-        { key: "average", name: t("roles.average"), shown: percent(found.average_risk), value: found.average_risk },
-        { key: "highest", name: t("roles.highest"), shown: percent(found.highest_risk), value: found.highest_risk },
-        { key: "classes", name: t("roles.classes"), shown: number(found.classes), value: found.classes },
-      ]),
-      without.length
-        ? [
-            h("h3", {}, t("roles.without")),
-            h("ul", { class: "sentences" }, without.slice(0, 4).map((one) => h("li", {}, t("roles.without_one", { column: one.column, share: percent(one.unique_share) })))),
-          ]
-        : null,
-      figure({
-        name: "sizes",
-        title: t("roles.sizes"),
-        note: t("roles.sizes_note"),
-        drawing: bars({ title: t("roles.sizes"), rows, width: 340 }),
-        columns: [
-          { name: t("roles.size"), head: true, cell: (one) => one.label },
-          { name: people ? t("persons") : t("rows"), number: true, cell: (one) => number(one.rows) },
-          { name: t("share"), number: true, cell: (one) => percent(one.share) },
-        ],
-        rows,
-      }),
-    );
   };
+  const later = paused(60, judge);
+  onChange((_, error) => {
+    replace(said,
+      error ? failure(error) : null,
+      !error && draft.also.length ? notice("warn", h("ul", {}, draft.also.map((one) => h("li", {}, t(`also.${one.what}`, one))))) : null);
+    drawAll();
+    if (byRole.value) arrange();
+    body.dataset.revision = draft.revision;
+    later();
+  }, signal);
 
-  const check = paused(250, async () => {
-    try {
-      const found = await post(`/api/tables/${table}/job`, { job: draft.job }, signal);
-      replace(problems, found.problems.length ? notice("warn", h("strong", {}, t("job.problems", { n: found.problems.length })), h("ul", {}, found.problems.map((one) => english(one, "li")))) : null);
-    } catch (error) {
-      if (!signal.aborted) replace(problems, failure(error));
-    }
-  });
-
-  const showAttacker = () => {
-    const quasi = draft.withRole("quasi-identifier");
-    const boxes = quasi.map((name) => {
-      const place = draft.names.indexOf(name);
-      const box = h("input", {
-        type: "checkbox",
-        checked: !unknown.has(place),
-        on: {
-          change: () => {
-            if (box.checked) unknown.delete(place);
-            else unknown.add(place);
-            note({ unknown: [...unknown].join(",") });
-            judge();
-          },
-        },
-      });
-      return h("label", { class: "check" }, box, name);
-    });
-    replace(attackerPlace, h("fieldset", { id: "attacker" }, h("legend", {}, t("roles.attacker")), h("p", { class: "help" }, t("roles.attacker_help")), boxes.length ? boxes : h("p", {}, t("roles.none_quasi"))));
-  };
-
-  const showPerson = () => {
-    const column = draft.person[0] ?? "";
-    const counted = draft.proposal.persons;
-    const identifiers = draft.withRole("identifier");
-    const options = [["", t("person.none")], ...identifiers.map((name) => [name, name])];
-    const rows = draft.job.person?.rows ?? "one";
-    const mode = typeof rows === "string" ? rows : "count";
-    const choose = (name) => {
-      const rows = counted ? "collapse" : "one";
-      draft.setPerson(name ? { ...(draft.person.length ? draft.job.person : { rows }), column: name } : null);
-      showPerson();
-      showColumns();
-    };
-    const become = (value) => {
-      const { column, order } = draft.job.person;
-      draft.setPerson({ column, rows: value, ...(order ? { order } : {}) });
-      showColumns();
-    };
-    const modes = ["one", "collapse", "keep"].map((one) => [one, t(`person.${one}`)]);
-    if (mode === "count") modes.push(["count", t("person.count")]);
-    const unit = h("input", {
-      type: "checkbox",
-      checked: draft.job.unit === "rows",
-      on: { change: (event) => draft.change((job) => (event.target.checked ? (job.unit = "rows") : delete job.unit)) },
-    });
-    replace(
-      personPlace,
-      field(t("person.column"), select(options, column, choose), t("person.help"), "person"),
-      column ? field(t("person.rows"), select(modes, mode, become), null, "person-rows") : null,
-      column && counted ? h("p", { class: "help" }, t("person.counted", { persons: counted.persons ?? counted.count ?? 0, most: counted.most ?? 0 })) : null,
-      column ? null : h("label", { class: "check" }, unit, t("person.unit")),
-    );
-  };
-
-  const showColumns = () => {
-    const collapsing = draft.job.person?.rows === "collapse";
-    const columns = [
-      { name: t("column"), head: true, cell: (one) => one.name },
-      {
-        name: t("role"),
-        cell: (one) =>
-          select(ROLES.filter((role) => role !== "quasi-sensitive" || draft.role(one.name) === role).map((role) => [role, t(`role.${role}`)]), draft.role(one.name), (role) => {
-            draft.setRole(one.name, role);
-            showAttacker();
-            showPerson();
-            judge();
-            for (const cell of columnsPlace.querySelectorAll("[data-alone]")) showAlone(cell);
-          }, { "aria-label": t("roles.role_of", { column: one.name }), data: { role: one.name } }),
-      },
-      {
-        name: t("type"),
-        cell: (one) =>
-          select(["text", "integer", "number", "date"].map((type) => [type, t(`type.${type}`)]), draft.job.attributes[one.name]?.type ?? (one.type === "text" ? "text" : one.type), (type) =>
-            draft.change((job) => ((job.attributes[one.name] ??= { role: "drop" }).type = type)),
-          { "aria-label": t("roles.type_of", { column: one.name }) }),
-      },
-    ];
-    if (collapsing) {
-      columns.push({
-        name: t("person.rule"),
-        cell: (one) =>
-          ["identifier", "drop"].includes(draft.role(one.name)) ? "" :
-          select(COLLAPSE.map((rule) => [rule, t(`collapse.${rule || "default"}`)]), draft.job.attributes[one.name]?.collapse ?? "", (rule) =>
-            draft.change((job) => (rule ? (job.attributes[one.name].collapse = rule) : delete job.attributes[one.name].collapse)),
-          { "aria-label": t("person.collapse_of", { column: one.name }), data: { collapse: one.name } }),
-      });
-    }
-    columns.push(
-      { name: t("roles.alone"), number: true, cell: (one) => {
-        const cell = h("span", { data: { alone: one.name } });
-        showAlone(cell);
-        return cell;
-      } },
-      { name: t("roles.why"), className: "why", cell: (one) => why(draft.proposal.columns[one.name]) },
-    );
-    replace(columnsPlace, draw(columns, draft.info.columns, { caption: t("columns"), className: "roles" }));
-  };
-
-  const again = button(t("roles.reset"), () => {
-    draft.use(draft.proposal.job);
-    showColumns();
-    showAttacker();
-    showPerson();
-    judge();
-  }, { id: "reset" });
-
-  showColumns();
-  showAttacker();
-  showPerson();
-  onChange(() => check(), signal);
-  check();
+  for (const column of draft.info.columns) lines.set(column.name, line(column));
+  drawAll();
+  arrange();
+  const tools = h("div", { class: "tools" }, search, byRole, h("label", { class: "check" }, unsure, t("roles.unsure")), count, h("span", { class: "soft" }, t("roles.set_selected")), acting);
+  const head = h("thead", {}, h("tr", {},
+    h("th", { scope: "col", class: "pick" }, all),
+    h("th", { scope: "col" }, t("column")),
+    h("th", { scope: "col" }, t("role")),
+    h("th", { scope: "col", class: "about" }, t("roles.why")),
+    h("th", { scope: "col", class: "sure" }, t("roles.confidence")),
+    h("th", { scope: "col", class: "number", title: t("roles.alone") }, t("roles.u1"))));
+  const again = button(t("roles.reset"), () => edit({ reset: true }), { id: "reset", class: "plain" });
   replace(
     body,
-    h(
-      "div",
-      { class: "two" },
-      h(
-        "div",
-        {},
-        problems,
-        columnsPlace,
-        section(t("person.title"), personPlace),
-        folded(t("roles.meaning"), h("ul", { class: "sentences" }, ROLES.map((role) => h("li", {}, h("strong", {}, t(`role.${role}`)), `: ${t(`role.${role}.text`)}`)))),
-        h("div", { class: "row end" }, h("a", { class: "button main", id: "next", href: address("hierarchies", table) }, t("next.hierarchies")), again),
-      ),
-      h("aside", { class: "aside", "aria-label": t("roles.risk") }, attackerPlace, h("h2", {}, t("roles.risk")), risk),
-    ),
+    person,
+    said,
+    tools,
+    h("table", { class: "grid", on: { keydown: keys } }, h("caption", { class: "unseen" }, t("columns")), head, rows),
+    h("div", { class: "folds" }, folded(t("roles.risk"), detail),
+    folded(t("roles.meaning"),
+      h("ul", { class: "sentences" }, [...SHOWN, ...RARE].map((role) => h("li", {}, h("strong", {}, t(`role.${role}`)), `: ${t(`role.${role}.text`)}`))),
+      h("p", { class: "soft" }, t("roles.keys"))),
+      again),
+    h("div", { class: "footbar" }, bar, h("a", { class: "button main", id: "next", href: address("hierarchies", table) }, t("next.hierarchies"))),
   );
+  const slash = (event) => {
+    if (event.key !== "/" || event.target.matches("input, select, textarea")) return;
+    event.preventDefault();
+    search.focus();
+  };
+  addEventListener("keydown", slash, { signal });
+  const measured = new ResizeObserver(() => {
+    const top = document.getElementById("head").offsetHeight;
+    document.documentElement.style.setProperty("--head", `${top}px`);
+    document.documentElement.style.setProperty("--tools", `${tools.offsetHeight}px`);
+  });
+  measured.observe(document.getElementById("head"));
+  measured.observe(tools);
+  signal.addEventListener("abort", () => measured.disconnect());
   await judge();
-}
-
-function why(proposal) {
-  if (!proposal) return "";
-  return [
-    badge(t(`confidence.${proposal.confidence}`), TONE[proposal.confidence]),
-    " ",
-    english(proposal.reason),
-    proposal.if_wrong ? folded(t("roles.if_wrong"), english(proposal.if_wrong)) : null,
-  ];
 }

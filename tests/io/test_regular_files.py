@@ -168,6 +168,8 @@ ALLOWED = {
     ("statements.py", "read_text"): "a resource of the package",
     ("report/pieces.py", "read_text"): "a resource of the package",
     ("addons/studio/runs.py", "read_text"): "a result in the private folder",
+    ("addons/studio/releases.py", "read_text"): "a record and a job in the library",
+    ("addons/studio/session.py", "read_text"): "what the library keeps of a release",
     ("addons/studio/downloads.py", "read_bytes"): "a release in the private folder",
     ("addons/studio/session.py", "read_bytes"): "an uploaded file in the private folder",
     ("ledger/record.py", "load"): "bytes of the database, by numpy",

@@ -106,7 +106,7 @@ class StudioSession:
         return list_places(question.query.get("path"))
 
     def ledger(self, question: Asked) -> Any:
-        return describe_ledger(question.text("path"), question.given.get("key"))
+        return describe_ledger(question.text("path"), _key(question))
 
     # Tables
 
@@ -297,7 +297,7 @@ class StudioSession:
     def start_series_run(self, question: Asked) -> Any:
         request = {
             "ledger": question.text("ledger"),
-            "key": question.given.get("key"),
+            "key": _key(question),
             "language": question.language,
         }
         return {"run": self.runs.start("series", request).number}
@@ -427,6 +427,11 @@ class StudioSession:
         ):
             return _page(place / REPORT)
         return _page(place.with_name(f"{place.name}.private.html"))
+
+
+def _key(question: Asked) -> str | None:
+    """Return the path of a key; None where it lies beside its ledger."""
+    return question.text("key") if question.given.get("key") else None
 
 
 def _job(question: Asked, table: StudioTable) -> dict[str, Any]:

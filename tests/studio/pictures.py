@@ -21,12 +21,15 @@ def draw(browser: Browser, address: str) -> None:
     tab.picture(IMAGES / "studio-table.png", 900)
 
     tab.go("roles", table)
-    tab.choose("[data-role=occupation]", "sensitive")
-    tab.choose("[data-role=ward]", "insensitive")
-    tab.wait("document.querySelectorAll('#attacker input').length === 3")
-    tab.see("[data-figure=unique]")
+    tab.role("occupation", "sensitive")
+    tab.role("ward", "unchanged")
     tab.wait("!document.querySelector('#risk').classList.contains('stale')")
-    tab.picture(IMAGES / "studio-roles.png", 1000)
+    tab.click("tr[data-column=diagnosis] button.name")
+    tab.resize(1280, 800)
+    tab.picture(IMAGES / "studio-roles.png", 800)
+    tab.resize(360, 800)
+    tab.picture(IMAGES / "studio-narrow.png", 1150)
+    tab.resize(1100)
 
     tab.go("hierarchies", table, "?column=1")
     tab.see(".tree")
@@ -41,19 +44,29 @@ def draw(browser: Browser, address: str) -> None:
 
     tab.go("compare", table)
     tab.click("#start")
-    tab.see("[data-choose^='msa-diversity']", 300)
-    tab.click("[data-choose^='msa-diversity']")
+    tab.see("[data-choose]", 300)
+    tab.click("[data-choose]")
     tab.see("#preview [data-chart]")
     tab.picture(IMAGES / "studio-compare.png", 1250)
 
     tab.go("publish", table)
     tab.click("#start")
     tab.wait("document.querySelector('#results').dataset.done", 200)
+    tab.see("#repair, .repair, #repairs .notice, #sign", 300)
+    tab.resize(1280, 800)
     tab.shade(True)
     tab.picture(IMAGES / "studio-publish.png", 1150)
-    tab.resize(360)
     tab.shade(False)
-    tab.picture(IMAGES / "studio-narrow.png", 1150)
+    if not tab.run("!!document.querySelector('#sign')"):
+        tab.fill("#accept textarea", "The patients are made up.")
+        tab.click("#accept button")
+    for key, text in (("name", "A. Steward"), ("recipient", "Institute of Health")):
+        tab.fill(f"#sign [name={key}]", text)
+    tab.click("#sign button")
+    tab.wait("document.querySelector('#signed').innerText.includes('A. Steward')")
+    tab.go("releases")
+    tab.see("#releases")
+    tab.picture(IMAGES / "studio-releases.png", 620)
 
 
 def main() -> None:

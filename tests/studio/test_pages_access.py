@@ -55,7 +55,7 @@ class Prepared:
             case "published":
                 self.tab.see("[data-chart='distribution-zip']")
             case "roles":
-                self.tab.see("[data-figure=unique]")
+                self.tab.see("[data-figure=unchanged]")
                 self.tab.run("document.querySelector('.folds details').open = true")
             case "hierarchies":
                 self.tab.see(".tree")

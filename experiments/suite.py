@@ -208,7 +208,7 @@ def _measured(task: Task, reading: Reading, seed: int) -> Row:
         **_beliefs("acquaintance", table, reading.attacker, [(name,) for name in names]),
         **_beliefs("insider", table, reading.attacker, list(permutations(names, 2))),
     }
-    return {name: None if value is None else float(f"{value:.6g}") for name, value in found.items()}
+    return {name: None if value is None else round(value, 6) for name, value in found.items()}
 
 
 def pair_error(

@@ -178,7 +178,7 @@ def test_rows_of_the_results_come_out_again(method):
         figures = [name for name in MEASURES if row[name] is not None]
         assert figures == [name for name in MEASURES if again[name] is not None]
         assert [again[name] for name in figures] == pytest.approx(
-            [row[name] for name in figures], rel=1e-5
+            [row[name] for name in figures], rel=1e-5, abs=2e-6
         )
         same = ("settings", "data_sha256", "failure", "rows")
         assert [again[name] for name in same] == [row[name] for name in same]

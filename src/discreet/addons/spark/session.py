@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions
 
 from discreet.errors import DiscreetError, EngineError, InputError
+from discreet.regular_files import open_regular
 
 ROWS_AT_ONCE = 1 << 18  # of a batch that is looked up in dictionaries, which costs by the batch
 ROWS_OF_PART = "spark.discreet.rowsOfPart"
@@ -96,7 +97,8 @@ def _unless_failed(outcomes: Iterable[R | DiscreetError]) -> list[R]:
 @lru_cache(maxsize=VALUES_HELD)
 def _loaded(path: str) -> Any:
     """Load a shared value once for each process of a worker."""
-    return pickle.loads(Path(path).read_bytes())
+    with open_regular(path) as file:
+        return pickle.load(file)
 
 
 @dataclass(frozen=True)

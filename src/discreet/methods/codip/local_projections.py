@@ -27,6 +27,7 @@ from discreet.methods.codip.recoder import Recoded, failure_of
 from discreet.methods.full_domain.costs import discernibility
 from discreet.methods.mondrian.mondrian import Mondrian
 from discreet.methods.msa_diversity.msa_diversity import KNOWN, MsaDiversity
+from discreet.methods.shared.grouped_rows import count_groups
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.person_groups import group_persons
 from discreet.requirements.closeness import TCloseness, earth_movers_distance
@@ -180,6 +181,10 @@ def _cut(task: Task) -> Generalized:
     except InfeasibleError:
         return parts
     assert isinstance(groups, Generalized)
+    # Some forms, as against attackers who rule values out, are bounded by no share of a group.
+    counts = count_groups(task, groups.class_of_row)
+    if not all(requirement.passes(counts, task.domains).all() for requirement in asked):
+        return parts
     return min(parts, groups, key=lambda outcome: mean_loss(task, outcome))
 
 

@@ -7,7 +7,7 @@ COPY src ./src
 COPY requirements ./requirements
 RUN python -m venv /opt/discreet \
  && /opt/discreet/bin/pip install --no-cache-dir --constraint requirements/development.txt \
-    ".[duckdb,excel,fast,icd,learning,pandas,parquet,postgres,sign,stats,zstd]"
+    ".[duckdb,excel,fast,icd,learning,linkage,pandas,parquet,postgres,sign,stats,zstd]"
 ENV NUMBA_CACHE_DIR=/opt/discreet/kernels
 RUN /opt/discreet/bin/discreet warm-up \
  && chmod -R a+rX /opt/discreet

@@ -272,6 +272,10 @@ PERTURBING: dict[str, Callable[[Task, int], Reading]] = {
     "slicing": sliced,
 }
 
-METHODS.register(Mdav)
 
-__all__: Any = ["PERTURBING", "Belief", "Mdav", "Reading", "Sliced", "mdav_groups"]
+def register() -> None:
+    """Add the method for this process."""
+    METHODS.register(Mdav)
+
+
+__all__: Any = ["PERTURBING", "Belief", "Mdav", "Reading", "Sliced", "mdav_groups", "register"]

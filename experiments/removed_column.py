@@ -9,7 +9,7 @@ the share of the people with this value whom the cell covers. A sensitive value 
 The figure is an accuracy, beside that of the most frequent value alone. No guarantee bounds it: a
 column that can be predicted is no less known than if it were published.
 
-    import experiments.removed_column
+    from experiments.removed_column import register; register()
     dc.attack(release, original=frame, attacks=[{"removed-column": {"column": "sex"}}])
 """
 
@@ -142,4 +142,6 @@ def _counts(codes: Codes, cardinality: int, truth: Codes, values: int) -> Floats
     return counts.reshape(cardinality, values).astype(np.float64)
 
 
-ATTACKS.register(RemovedColumn)
+def register() -> None:
+    """Add the attack for this process."""
+    ATTACKS.register(RemovedColumn)

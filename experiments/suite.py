@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from experiments.baselines import PERTURBING, Belief, Reading
+from experiments.baselines import PERTURBING, Belief, Reading, register
 from experiments.harness import MissingDataError, Row, commit
 from experiments.suite_tables import (
     CORRELATION,
@@ -142,6 +142,7 @@ def _whole(table: str) -> tuple[pl.DataFrame | None, str]:
 
 def run(cell: Cell, rows: int = ROWS) -> Row:
     """One row: a sample, a release of it, and its measures."""
+    register()
     started = time.process_time()
     table = TABLES[cell.table]
     whole, sha256 = _whole(cell.table)

@@ -19,6 +19,9 @@ import experiments.rivals  # noqa: F401 (methods of comparisons, which tests of 
 import pytest
 from hypothesis import settings
 
+from discreet.attacks.registry import ATTACKS
+from discreet.methods.registry import METHODS
+
 # A verdict on a commit must not depend on the draw: the same commit sees the same examples.
 # `make explore` draws new ones, to find what these miss.
 settings.register_profile("repeatable", derandomize=True)
@@ -33,6 +36,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 USER = "discreet"
+
+
+@pytest.fixture(autouse=True)
+def _registered_for_one_test() -> Iterator[None]:
+    """What a test registers, such as an experiment's methods, is known to that test alone."""
+    methods, attacks = dict(METHODS._registered), dict(ATTACKS._registered)
+    yield
+    METHODS._registered, ATTACKS._registered = methods, attacks
 
 
 def _programs() -> Path | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests import commands
 from tests.saving import ACCEPTING
 
 import discreet as dc
@@ -58,7 +59,7 @@ def run(tmp_path, monkeypatch):
     Path("job.yaml").write_text(JOB.format(path="people.csv"))
 
     def invoke(*arguments: str) -> tuple[int, str]:
-        done = invoke(*arguments)
+        done = commands.invoke(*arguments)
         return done.exit_code, done.stdout + done.stderr
 
     return invoke

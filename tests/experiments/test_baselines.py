@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from experiments.baselines import Sliced, mdav_groups, randomized, sliced, swapped
+from experiments.baselines import Sliced, mdav_groups, randomized, register, sliced, swapped
 
 import discreet as dc
 from discreet.methods.base import Task
@@ -160,6 +160,7 @@ def test_groups_of_mdav_have_k_to_2k_rows_that_lie_near(rows, k):
 
 
 def test_mdav_is_published_and_audited_like_other_methods():
+    register()
     frame = pl.DataFrame({"age": range(12), "ill": list("abcdabcdabcd")})
     attributes = {
         "age": {"role": "quasi-identifier", "type": "integer"},

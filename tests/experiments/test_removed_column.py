@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from experiments.removed_column import RemovedColumn
+from experiments.removed_column import RemovedColumn, register
 from tests.real_data import real_data
 
 import discreet as dc
@@ -16,6 +16,11 @@ RULES = {
     "sex": {"role": "quasi-identifier"},
     "role": {"role": "sensitive"},
 }
+
+
+@pytest.fixture(autouse=True)
+def _registered() -> None:
+    register()
 
 
 def people(rows: int = 400) -> pl.DataFrame:

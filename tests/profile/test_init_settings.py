@@ -261,7 +261,7 @@ def test_init_tries_its_job_and_repairs_it(tmp_path, capsys):
         dc.publish(None, first.job, seed=0).save(tmp_path / "refused")
     init(str(table), output=tmp_path / "job.yaml", budget="60s", quiet=True)
     text = (tmp_path / "job.yaml").read_text(encoding="utf-8")
-    assert "As first proposed: 'Do not publish'." in text
+    assert "As first proposed: 'Do not publish'" in text
     assert "# Changed: " in text
     assert "before discreet repair:" in text
     assert "Changed: " in capsys.readouterr().out

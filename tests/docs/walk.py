@@ -52,7 +52,7 @@ def walk(page: Path, folder: Path, python: str | Path = sys.executable) -> list[
     script = "".join(f"{block[2]}echo '{MARK}'\n" for block in blocks if block[1] == "sh")
     done = subprocess.run(
         ["sh", "-e"], input=script, cwd=folder, env=environment(folder / ".programs", python),
-        capture_output=True, text=True, check=False, timeout=300,
+        capture_output=True, text=True, check=False, timeout=1200,
     )  # fmt: skip
     assert done.returncode == 0, f"{page.name}\n{done.stdout}{done.stderr}"
     assert "Error" not in done.stderr, done.stderr  # of a command before a pipe

@@ -92,21 +92,30 @@ def _try(place: Path, environment: tuple[str, str, Path]) -> str:
             raise SystemExit(f"{name}: discreet {' '.join(command)}\n{done.stdout}{done.stderr}")
     if name == "newest-0":
         try_without_extras(python, work)
+        walk_as_reader(place, interpreter, distribution)
     version = must(python, "-c", "import platform; print(platform.python_version())").strip()
     return f"{name}: {distribution.name} on Python {version} publishes, checks and audits."
 
 
 def try_without_extras(python: Path, work: Path) -> None:
-    """Walk through the README, and need every extra that is not installed."""
-    new = work / "new-user"
-    new.mkdir()
-    for output in walk(ROOT / "README.md", new, python):
-        if not output.agrees:
-            raise SystemExit(f"README.md shows\n{output.shown}\nprinted\n{output.printed}")
+    """Need every extra that is not installed."""
     for extra, task in NEEDS.items():
         done = run(python, work, task)
         if not done.stderr.rstrip().endswith(sentence(extra)):
             raise SystemExit(f"Without the extra '{extra}'\n{done.stdout}{done.stderr}")
+
+
+def walk_as_reader(place: Path, interpreter: str, distribution: Path) -> None:
+    """Walk through the README with what it installs."""
+    folder, new = place / "reader", place / "reader-work"
+    must(interpreter, "-m", "venv", folder)
+    python = folder / "bin" / "python"
+    must(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+         f"{distribution}[fast]")  # fmt: skip
+    new.mkdir()
+    for output in walk(ROOT / "README.md", new, python):
+        if not output.agrees:
+            raise SystemExit(f"README.md shows\n{output.shown}\nprinted\n{output.printed}")
 
 
 def describe(python: Path) -> None:

@@ -56,6 +56,7 @@ IDENTIFYING = {
         for word, language in {
             "first": "en", "first_name": "en", "firstname": "en", "Vorname": "de", "prénom": "fr",
             "nombre": "es", "nome": "it", "ad": "tr", "patient_first_name": "en",
+            "fake_first_name": "en", "anon last name 2": "de", "kid_surname_old": "fr",
         }.items()
     },
     **{

@@ -316,3 +316,18 @@ def test_beliefs_in_harmless_values_do_not_count(spared, more, chosen, ready):
     words = [figure.word for figure in found.figures if figure.key in ("believed", "certain")]
     assert words
     assert (set(words) == {READY}) == ready, found
+
+
+def test_a_published_column_whose_role_is_a_guess_asks_for_a_look(calm):
+    decided, guessed = judged(*calm), judged(*calm, guessed=["v"])
+    assert (decided.word, guessed.word) == (READY, LOOK)
+    assert [reason.id for reason in guessed.reasons] == ["verdict.guessed-roles"]
+
+
+def test_guesses_count_while_their_columns_are_published():
+    roles = {"q": "quasi-identifier", "s": "sensitive", "t": "drop"}
+    attributes = {name: {"role": role} for name, role in roles.items()}
+    job = dc.Job(attributes=attributes, unconfirmed=["s", "t"])
+    assert job.guessed == ["s"] and not job.confirmed().guessed
+    with pytest.raises(dc.JobError, match=r"unconfirmed: 'u' is not an attribute"):
+        dc.Job(attributes=attributes, unconfirmed=["u"])

@@ -70,20 +70,22 @@ def tried_proposal(
     return replace(proposed, text=text, roles={**proposed.roles, **roles}), lines
 
 
-def _tried_lines(trial: Trial) -> list[str]:
+def _tried_lines(
+    trial: Trial, what: str = "Tried on the whole table, with the roles as proposed"
+) -> list[str]:
     """The verdict of a trial and its reasons, in lines."""
     verdict = f"'{trial.word}'" if trial.word else "nothing can be published"
     loss = "" if trial.loss is None else f", information loss {trial.loss:.1%}"
-    first = f"Tried on the whole table: {verdict}{loss}."
+    first = f"{what}: {verdict}{loss}."
     return [first, *(str(reason).splitlines()[0] for reason in trial.reasons)]
 
 
 def _repaired_lines(result: Repairs, chosen: Repair) -> list[str]:
     """The changes of a repair, what they cost, and what it costs to undo them."""
-    before, *reasons = _tried_lines(result.before)
+    before, *reasons = _tried_lines(result.before, "As first proposed")
     return [
         _tried_lines(chosen.trial)[0],
-        " ".join([before.replace("Tried on the whole table", "As first proposed"), *reasons]),
+        " ".join([before, *reasons]),
         *dict.fromkeys(f"Changed: {change.action} {change.cost}" for change in chosen.changes),
         "A comment above each changed line has the line before; undone, the verdict is as first.",
     ]

@@ -139,7 +139,7 @@ def try_job(
     """
     try:
         release = make_release(data, job, seed=seed, progress=progress, ledger=ledger)
-        release.job = judged
+        release.job = judged.confirmed()  # what changes of a job cannot repair does not count
         return _judged(release, ends, progress, ledger, whole)
     except OutOfTimeError:
         raise

@@ -58,6 +58,8 @@ _WHOSE = _listed(
     "completo paciente cliente paziente hasta musteri ogrenci kisi der des und patienten kunden "
     "mitarbeiter a b c"
 )
+# With 'name' beside one of these, a column holds names, whatever else its own name says.
+_PARTS = _listed("first last middle given family maiden full")
 _COUNTED = _listed("number nummer numero numara key")  # also of things that are counted
 _NUMBERS = (
     Meaning.PERSON_KEY, Meaning.NATIONAL_NUMBER, Meaning.ACCOUNT,
@@ -123,9 +125,9 @@ def names_of_persons(shape: Shape, meanings: list[Meaning]) -> bool:
     words = words_of(shape.column.name).split()
     if not words or shape.distinct < 5:
         return False
-    says_name = set(words) <= _SURE | _LIKELY | _WHOSE
-    if says_name and (set(words) & _SURE or {"first", "name"} <= set(words)):
+    if set(words) & _SURE or (set(words) & {"name", "names"} and set(words) & _PARTS):
         return True
+    says_name = set(words) <= _SURE | _LIKELY | _WHOSE
     if shape.distinct < MANY:
         return False
     known = _known_share(shape)

@@ -79,6 +79,11 @@ class Job(Part):
         "of the finest column, and an attacker who knows a column of a secret is no insider about "
         "the others.",
     )
+    unconfirmed: tuple[str, ...] = Field(
+        default=(),
+        description="Columns whose role is a guess of `discreet init`. Remove a name once its role "
+        "is decided: a release that publishes such a column is never 'Ready to sign'.",
+    )
     population: str | None = Field(
         default=None,
         description="A table with the quasi-identifiers of everybody who might be in the source; "
@@ -136,6 +141,7 @@ class Job(Part):
             | Sequence[str]
             | Mapping[str, Attacker | Mapping[str, Any] | Sequence[str]] = ...,
             secrets: Sequence[Sequence[str]] = ...,
+            unconfirmed: Sequence[str] = ...,
             population: str | None = ...,
             population_size: int | None = ...,
             person: Person | Mapping[str, Any] | str | None = ...,
@@ -247,6 +253,15 @@ class Job(Part):
         job._folder = self._folder
         return job
 
+    def confirmed(self) -> Job:
+        """Return the same job as if the role of every column were decided."""
+        return self.model_copy(update={"unconfirmed": ()})
+
+    @property
+    def guessed(self) -> list[str]:
+        """The published columns whose roles nobody has decided."""
+        return [name for name in self.unconfirmed if self.attributes[name].role.published]
+
     def with_role(self, role: Role) -> list[str]:
         """The names of the attributes with a role, in the job's order."""
         return [name for name, attribute in self.attributes.items() if attribute.role is role]
@@ -298,6 +313,11 @@ class Job(Part):
         # Columns that are claimed twice.
         problems += self._claimed_twice()
         problems += self._unfit_secrets()
+        problems += [
+            f"unconfirmed: '{name}' is not an attribute. {nearest(name, list(self.attributes))}"
+            for name in self.unconfirmed
+            if name not in self.attributes
+        ]
         for role in (Role.WEIGHT, Role.HOUSEHOLD):
             named = self.with_role(role)
             if len(named) > 1:

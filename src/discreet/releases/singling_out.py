@@ -401,9 +401,11 @@ def singling_sentences(found: SinglingOut) -> list[str]:
     """Return how unique published columns make persons; the first sentence says the most."""
     units, count = units_of(found), found.counted
     none, worst, every = (_share(found.unique[m], count) for m in ("0", "1", "all"))
-    usual: list[str] = [Statement("singling.exact")] if found.exact_cells else []
+    usual: list[str] = []
+    if found.exact_cells:
+        usual.append(Statement("singling.exact", share=none, units=units))
     if not found.unchanged:
-        return [Statement("singling.none", share=none, units=units), *usual]
+        return usual or [Statement("singling.none", share=none, units=units)]
     pair, two = _pair(found), _share_of_two(found)
     sentences: list[str] = [
         _worst_column(found, units, worst),

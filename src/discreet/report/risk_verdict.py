@@ -138,17 +138,21 @@ def risk_verdict(
     series: Sequence[str] = (),
     singling_out: SinglingOut | None = None,
     unguarded: Sequence[str] = (),
+    guessed: Sequence[str] = (),
 ) -> RiskVerdict:
     """Judge a release by what the chosen attackers learn, and by what is proved about it.
 
     ``series`` is what earlier releases of a ledger reveal together with this one. ``singling_out``
     counts persons, where only the publisher knows them; by default it is the manifest's.
-    ``unguarded`` are the columns that a job publishes although they may identify persons.
+    ``unguarded`` are the columns that a job publishes although they may identify persons, and
+    ``guessed`` those whose roles nobody has decided.
     """
     # What decides beside the attackers' figures.
     choice = _choice(manifest, attackers, ledger)
     attacks, unique = review.attacks, singling_out or manifest.singling_out
     remarks = list(_shortcomings(manifest, utility))
+    if guessed:
+        remarks.insert(0, Statement("verdict.guessed-roles", columns=list(guessed)))
     if unguarded:
         remarks.insert(0, Statement("verdict.allowed-identifying", columns=list(unguarded)))
     if unique is None and StandardAttacker.COLLEAGUE in choice.names:

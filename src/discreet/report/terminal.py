@@ -289,15 +289,18 @@ def _guaranteed(promises: Sequence[Promise], unit: Unit, manifest: Manifest) -> 
 
 
 def _unique(singling_out: SinglingOut | None, *, judged: bool = False) -> list[str]:
-    """Return how unique persons are; a verdict that follows says it itself, if any are.
+    """Return how unique persons are; a verdict says it itself, if any are by unchanged columns.
 
-    Before a verdict, a release without unchanged columns has nothing to add to its guarantees.
+    Exact quasi-identifiers are named beside every verdict: no guarantee is about them.
     """
-    if singling_out is None or (
-        judged and (singling_out.singled_out("2") > 0 or not singling_out.unchanged)
-    ):
+    if singling_out is None:
         return []
-    return singling_sentences(singling_out)[: 1 if judged else 2]
+    sentences = singling_sentences(singling_out)
+    if not judged:
+        return sentences[:2]
+    told = singling_out.singled_out("2") > 0 or not singling_out.unchanged
+    exact = [text for text in sentences if getattr(text, "id", "") == "singling.exact"]
+    return exact if told else list(dict.fromkeys([sentences[0], *exact]))
 
 
 def _not_covered(

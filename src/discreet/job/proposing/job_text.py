@@ -192,7 +192,8 @@ def propose_for(
     ]
     head = _HEAD + "".join(f"# {note}\n" for note in notes)
     stated = _stated_secrets(secrets)
-    text = f"{head}{source}attributes:\n{''.join(lines)}{stated}{unit}{_guarantees(plan)}"
+    guesses = _unconfirmed(plan.roles) if ask is None else ""  # answers are decisions
+    text = f"{head}{source}attributes:\n{''.join(lines)}{guesses}{stated}{unit}{_guarantees(plan)}"
     counts = None if persons is None else persons.counts
     name = person.name if person is not None and repeated else None
     return ProposedJob(text, proposed, name, counts, folder, untyped.notices)
@@ -270,6 +271,19 @@ def _stated_secrets(secrets: Sequence[Secret]) -> str:
         return ""
     lines = "".join(f"#   - {_flow(list(secret.columns))}\n" for secret in secrets)
     return f"# secrets:  # columns that reveal each other, with one guarantee\n{lines}"
+
+
+def _unconfirmed(roles: Mapping[str, Proposal]) -> str:
+    """The key of a job that names the published columns whose roles are guesses."""
+    guesses = [
+        name for name, role in roles.items() if role.role.published and role.confidence == "low"
+    ]
+    if not guesses:
+        return ""
+    return (
+        "# Guessed roles. Remove each name once its role is decided: until then no release is\n"
+        f"# 'Ready to sign'.\nunconfirmed: {_flow(guesses)}\n"
+    )
 
 
 def _risk_of_samples(roles: Mapping[str, Proposal]) -> Iterator[str]:

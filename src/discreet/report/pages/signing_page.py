@@ -67,7 +67,7 @@ def verdict_of(
     return risk_verdict(
         manifest, review, job.attackers, job.sign_off, utility,
         ledger=job.ledger is not None, series=private.get("series", ()),
-        singling_out=persons_singled_out(private), unguarded=allowed,
+        singling_out=persons_singled_out(private), unguarded=allowed, guessed=job.guessed,
     )  # fmt: skip
 
 

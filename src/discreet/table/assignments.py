@@ -25,7 +25,6 @@ from discreet.table.classes import group_lists
 from discreet.table.code_maps import taken
 from discreet.table.coded_table import Derives, Itself
 from discreet.table.graphs import components_of_flow, greatest_flow
-from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import (
     are_in,
     count_bits,
@@ -129,13 +128,10 @@ def supporting_rows(
     order = np.lexsort(codes[:, attributes[::-1]].T).astype(np.int32)
     width = codes.max(axis=0, initial=-1).astype(np.int64)[attributes] + 1
     levels, _ = prefix_levels(codes[order][:, attributes], width)
-    length = np.diff(sets.start).reshape(len(attributes), -1)
-    combinations = length.astype(np.float64).prod(axis=0)
-    most = int(min(combinations.sum(), limit + combinations.max(initial=0)))
     begin, rows = _supporting_rows(
-        sets.start, sets.value, sets.groups, attributes, width, *levels, order, limit, most
+        sets.start, sets.value, sets.groups, attributes, width, *levels, order, limit
     )
-    return begin, rows[: begin[-1]] if begin[-1] <= limit else None
+    return begin, rows if begin[-1] <= limit else None
 
 
 def most_various_first(codes: Ints32, known: int) -> Ints:
@@ -340,21 +336,7 @@ def rows_by_value(
     return np.concatenate(([0], ends)).astype(np.int64), order
 
 
-# Compiled: called by the kernel below at every step of its descent.
-@kernel
-def number_of_prefix(keys: Ints, first: int, end: int, key: int) -> int:
-    """The number of a prefix among those of its length, −1 where no signature has it."""
-    low, high = first, end
-    while low < high:
-        middle = (low + high) // 2
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low - first if low < end and keys[low] == key else -1
-
-
-def _supporting_rows_at_once(
+def _supporting_rows(
     start: Ints,
     value: Ints32,
     groups: int,
@@ -366,8 +348,11 @@ def _supporting_rows_at_once(
     table_start: Ints,
     order: Ints32,
     limit: int,
-    most: int,
 ) -> tuple[Ints, Ints32]:
+    """Extend the prefixes of all entries by one attribute after the other.
+
+    Returns where the signatures of each entry begin, and them.
+    """
     known = attributes[0] * groups
     length = np.diff(start).reshape(len(attributes), -1)
     group = np.repeat(np.arange(groups), length[attributes[0]])
@@ -393,73 +378,3 @@ def _supporting_rows_at_once(
         if count.sum() > limit:
             break
     return starts_of(count), np.concatenate(rows)
-
-
-# Compiled: descends through the prefixes of signatures for every value of every group.
-@kernel(interpreted=_supporting_rows_at_once)
-def _supporting_rows(
-    start: Ints,
-    value: Ints32,
-    groups: int,
-    attributes: Ints,  # the known one first
-    width: Ints,  # the values of each
-    keys: Ints,
-    key_start: Ints,
-    table: Ints32,
-    table_start: Ints,
-    order: Ints32,  # of the signatures, by their values of the attributes in turn
-    limit: int,
-    most: int,
-) -> tuple[Ints, Ints32]:
-    """Descend through the prefixes, one attribute after the other.
-
-    Returns where the signatures of each entry begin, and them, followed by unused places.
-    """
-    depth, known = len(attributes), attributes[0]
-    begin = np.zeros(start[(known + 1) * groups] - start[known * groups] + 1, np.int64)
-    rows = np.empty(most, np.int32)
-    prefix = np.zeros(depth + 1, np.int64)
-    following = np.zeros(depth, np.int64)  # the entry to be tried next, by level
-    end = np.zeros(depth, np.int64)
-    edges, slot = 0, 0
-    # Depth first through the levels, for each known value of each group.
-    for group in range(groups):
-        for entry in range(start[known * groups + group], start[known * groups + group + 1]):
-            level, following[0], end[0] = 0, entry, entry + 1
-            while level >= 0:
-                last = level == depth - 1
-                base = prefix[level] * width[level]
-                at = table_start[level] + base
-                while following[level] < end[level]:
-                    candidate = value[following[level]]
-                    following[level] += 1
-                    if candidate >= width[level]:
-                        continue
-                    # A prefix is looked up in the table of its length, or searched among the keys.
-                    if table_start[level] >= 0:
-                        number = table[at + candidate]
-                    else:
-                        ends = key_start[level], key_start[level + 1]
-                        number = number_of_prefix(keys, ends[0], ends[1], base + candidate)
-                    if number < 0:
-                        continue
-                    if last:
-                        rows[edges] = order[number]
-                        edges += 1
-                        continue
-                    break
-                else:
-                    level -= 1
-                    continue
-                level += 1
-                prefix[level] = number
-                which = attributes[level] * groups + group
-                following[level], end[level] = start[which], start[which + 1]
-            slot += 1
-            begin[slot] = edges
-            # Too many edges: the others stay empty.
-            if edges > limit:
-                for rest in range(slot, len(begin)):
-                    begin[rest] = edges
-                return begin, rows
-    return begin, rows

@@ -59,7 +59,7 @@ from discreet.table.kernels.lists import (
     starts_of,
     stretches,
 )
-from discreet.table.possible_rows import RestrictedRows, count_supported, restricted_rows
+from discreet.table.possible_rows import RestrictedRows, restricted_rows
 from discreet.table.published import GROUP
 from discreet.typing import AnyInts, Bools, Ints, Ints32
 
@@ -102,28 +102,13 @@ def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader:
     return sets.once(("kept", reader, signatures, known), lambda: find(sets, signatures, known))
 
 
-def _supported(
-    sets: Sets, signatures: SensitiveSignatures, known: int
-) -> tuple[Ints32, int] | None:
-    """What ``count_supported`` returns; found once for these sets."""
-    return sets.once(
-        ("supported", signatures, known), lambda: count_supported(sets, signatures.codes, known)
-    )
-
-
 def are_few_within(sets: Sets, signatures: SensitiveSignatures, primary: int) -> bool:
     """Return whether rows of T^S within the sets are few enough to look for assignments."""
-    supported = _supported(sets, signatures, primary)
-    if supported is not None:
-        return supported[1] <= MOST_ENTRIES
     return rows_within(sets, signatures, primary)[1] is not None
 
 
 def _values_in_rows(sets: Sets, signatures: SensitiveSignatures, known: int) -> Ints32:
     """The same for the attacker who keeps the values of rows of T^S within the sets."""
-    supported = _supported(sets, signatures, known)
-    if supported is not None:
-        return supported[0]
     begin, row = rows_within(sets, signatures, known)
     if row is not None:
         return count_values(begin, row, signatures.codes, signatures.offset)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -44,23 +43,13 @@ from discreet.releases.singling_out import RATE, singling_out, singling_sentence
 from discreet.result import Result
 from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable
-from discreet.table.interrupts import OutOfTimeError, TimeBudget, interruptible
+from discreet.table.interrupts import OutOfTimeError, TimeBudget, interruptible, timing
 from discreet.table.roles import Unit
 
 SEED = 0  # of sampled targets and worlds, so that a report can be repeated
 OTHERS = 0.1  # of a time limit, for attackers that the verdict is not about
 SHOWN = 0.5  # seconds from which a step is printed
 KEPT = 0.3  # of an attack's time, to estimate what does not end in the rest
-
-
-@contextmanager
-def timing(timings: dict[str, float], step: str) -> Iterator[None]:
-    """Add up the seconds that a step takes, by the clock."""
-    started = time.perf_counter()
-    try:
-        yield
-    finally:
-        timings[step] = round(timings.get(step, 0.0) + time.perf_counter() - started, 3)
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,16 @@ def within(seconds: float, work: Callable[[Progress], Result], progress: Progres
     return interruptible(lambda: work(tell), limit)
 
 
+@contextmanager
+def timing(timings: dict[str, float], step: str) -> Iterator[None]:
+    """Add up the seconds that a step takes, by the clock."""
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        timings[step] = round(timings.get(step, 0.0) + time.perf_counter() - started, 3)
+
+
 def left_running() -> bool:
     """Return whether interrupted work still runs: the process would wait for it at its end."""
     return any(thread.is_alive() for thread in _abandoned)

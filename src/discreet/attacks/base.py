@@ -472,15 +472,23 @@ class RowAtRisk:
 class RowsAtRisk:
     """Rows as attacks find them, each with the first attacker who learns its value."""
 
-    found: dict[tuple[int, str], RowAtRisk] = field(default_factory=dict)
+    parts: list[tuple[Ints, str, str, Floats]] = field(default_factory=list)
+    known: dict[str, Ints] = field(default_factory=dict)  # by attribute: rows, ascending
 
     def add(self, rows: Ints, attribute: str, knows: str, belief: Floats) -> None:
         """Note rows of the source, counted from 0, and the belief in the value of each."""
-        for row, own in zip(rows.tolist(), belief.tolist(), strict=True):
-            if (row + 1, attribute) not in self.found:
-                self.found[row + 1, attribute] = RowAtRisk(row + 1, attribute, knows, own)
+        before = self.known.get(attribute, np.zeros(0, np.int64))
+        rows, first = np.unique(rows, return_index=True)
+        new = ~np.isin(rows, before, assume_unique=True)
+        self.parts.append((rows[new], attribute, knows, belief[first[new]]))
+        self.known[attribute] = np.union1d(before, rows)
 
     @property
     def listed(self) -> tuple[RowAtRisk, ...]:
         """All of them in the order of the source."""
-        return tuple(sorted(self.found.values(), key=lambda one: (one.row, one.attribute)))
+        rows = (
+            RowAtRisk(row + 1, attribute, knows, belief)
+            for rows, attribute, knows, beliefs in self.parts
+            for row, belief in zip(rows.tolist(), beliefs.tolist(), strict=True)
+        )
+        return tuple(sorted(rows, key=lambda one: (one.row, one.attribute)))

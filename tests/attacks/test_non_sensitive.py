@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.attacks import minimality
+from discreet.attacks import base, minimality
 
 VALUES = {"hiv": "virus", "flu": "virus", "pox": "virus", "none": "other", "ok": "other"}
 SPARED = ["none", "ok"]
@@ -128,10 +128,10 @@ def test_persons_with_several_rows_are_targets_by_their_sensitive_values():
     assert report.ok
 
 
-@pytest.mark.parametrize("leaves", [5000, 7])
-def test_minimality_scores_each_person_by_the_own_value(leaves, monkeypatch):
+@pytest.mark.parametrize("drawn", [5000, 7])
+def test_minimality_scores_each_person_by_the_own_value(drawn, monkeypatch):
     """Where no class can be cut, the attacker believes what homogeneity tells, of each person."""
-    monkeypatch.setattr(minimality, "LEAVES", leaves)
+    monkeypatch.setattr(base, "TARGETS", drawn)
     monkeypatch.setattr(minimality, "_divisible_leaves", lambda *_: iter(()))
     table = patients(rows=2500)  # more than the method is run on again
     requirements = [{"k-anonymity": {"k": 3}}, {"distinct-l-diversity": {"l": 2}}]
@@ -142,7 +142,7 @@ def test_minimality_scores_each_person_by_the_own_value(leaves, monkeypatch):
     for aim in ("test", "job"):
         plain, own = by_name["homogeneity", aim], by_name["minimality", aim]
         assert plain.targets == (2500 if aim == "job" else (~table["test"].is_in(SPARED)).sum())
-        if leaves == 7:
+        if drawn == 7:
             assert "classes drawn" in own.method
             assert 0 < own.targets < plain.targets
         else:

@@ -11,7 +11,6 @@ import pytest
 import discreet as dc
 from discreet.attacks import base, run
 from discreet.attacks.base import mean_interval
-from discreet.errors import InputError
 from discreet.releases.singling_out import RATE, share_interval
 
 ATTRIBUTES = {
@@ -114,20 +113,20 @@ def decomposition(table):
 
 def key(finding):
     known, reader = finding.details.get("known"), finding.details.get("reader")
-    return finding.attack, finding.aim, str(known), reader, finding.table
+    return finding.title, finding.aim, str(known), reader, finding.table
 
 
 def test_a_quick_attack_on_a_decomposition_reads_the_groups_of_drawn_people(table, monkeypatch):
     release = decomposition(table)
     monkeypatch.setattr(base, "TARGETS", 150)
     found = dc.attack(release, original=table, quick=True)
-    assert {f.details["reader"] for f in found.findings} == {"row"}
+    assert {f.details["reader"] for f in found.findings} == {"pair", "row"}
     assert all(f.targets == 150 and f.mean_interval for f in found.findings)
     assert "set-homogeneity (reader 'matching')" in found.omitted
     monkeypatch.setattr(base, "TARGETS", 600)
     whole = dc.attack(release, original=table, quick=True)
     assert whole.estimated is None
-    assert {f.details["reader"] for f in whole.findings} == {"row", "matching"}
+    assert {f.details["reader"] for f in whole.findings} == {"pair", "row", "matching"}
 
 
 def test_a_small_table_is_attacked_exactly(table):
@@ -149,24 +148,51 @@ def test_base_say_what_they_are(table, monkeypatch):
     assert "95%" in str(found)
 
 
-def test_rows_of_persons_are_not_estimated():
+def test_persons_with_several_rows_are_drawn(monkeypatch):
+    """The exact figures of persons lie in the intervals of those drawn, whatever the attack."""
+    rng = np.random.default_rng(1)
     table = pl.DataFrame(
         {
-            "person": [str(n // 2) for n in range(40)],
-            "age": [n % 3 for n in range(40)],
-            "illness": list("abcd") * 10,
+            "person": [str(n // 2) for n in range(1200)],
+            "age": [n // 2 % 30 for n in range(1200)],
+            "illness": rng.choice(list("abcd"), 1200, p=[0.6, 0.2, 0.15, 0.05]),
+            "work": rng.choice(list("uvw"), 1200),
         }
     )
+    attributes = {
+        "person": {"role": "identifier"},
+        "age": {"role": "quasi-identifier", "type": "integer"},
+        "illness": {"role": "sensitive"},
+        "work": {"role": "sensitive"},
+    }
     job = dc.Job(
-        attributes={
-            "person": {"role": "identifier"},
-            "age": {"role": "quasi-identifier", "type": "integer"},
-            "illness": {"role": "sensitive"},
-        },
+        attributes=attributes,
         person={"column": "person", "rows": "keep"},
-        requirements=[{"k-anonymity": {"k": 2}}],
+        requirements=[{"k-anonymity": {"k": 4}}],
         method="mondrian",
     )
     release = dc.publish(table, job, seed=0)
-    with pytest.raises(InputError, match="several rows"):
-        dc.attack(release, original=table, quick=True)
+    exact = {key(f): f for f in dc.attack(release, original=table).findings}
+    monkeypatch.setattr(base, "TARGETS", 150)
+    monkeypatch.setattr(run, "TARGETS", 150)
+    held, attacks = [], set()
+    for seed in range(10):
+        monkeypatch.setattr(run, "SEED", seed)
+        for finding in dc.attack(release, original=table, quick=True).findings:
+            if finding.unit.plural != "people":
+                continue
+            attacks.add(finding.attack)
+            whole = exact[key(finding)]
+            assert (whole.targets, finding.targets) == (600, 150)
+            assert finding.baseline == pytest.approx(whole.baseline, abs=0.1)
+            held += [
+                low - 1e-9 <= figure <= high + 1e-9
+                for figure, (low, high) in (
+                    (whole.mean, finding.mean_interval),
+                    (whole.above, finding.interval),
+                    (whole.certain, finding.certain_interval),
+                )
+            ]
+    expected = {"linking", "homogeneity", "skewness", "background-join", "person-intersection"}
+    assert expected < attacks
+    assert np.mean(held) >= RATE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.attacks import class_attacks
+from discreet.attacks import base, class_attacks, run
+from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import Attack, Finding, Scene
 from discreet.attacks.non_membership import _greedy_facts
 from discreet.attacks.registry import all_attacks
-from discreet.attacks.run import run_attacks
+from discreet.attacks.run import AttackReport, run_attacks
 
 
 def released(frame: pl.DataFrame, k: int = 2) -> dc.Release:
@@ -50,18 +51,80 @@ class Endless(Attack):
             time.sleep(0.01)
 
 
+def attacked(release: dc.Release, *attacks: Attack, seconds: float, **options: Any) -> AttackReport:
+    return run_attacks(
+        release.coded_tables(), release.task, release.manifest, attacks=attacks, seconds=seconds,
+        **options,
+    )  # fmt: skip
+
+
 def test_a_time_limit_keeps_findings_and_names_what_was_cut(release):
     started = time.monotonic()
-    found = run_attacks(
-        release.coded_tables(), release.task, release.manifest,
-        attacks=[Endless(), class_attacks.Homogeneity()], seconds=1.0,
-    )  # fmt: skip
-    assert time.monotonic() - started < 3
-    assert [one.attack for one in found.findings] == ["linking"]
-    assert found.omitted["endless"] == "the time limit of 1 s was reached, with 1 findings"
-    assert found.omitted["homogeneity"] == "the time limit of 1 s was reached"
+    found = attacked(release, Endless(), class_attacks.Homogeneity(), seconds=2.0)
+    assert time.monotonic() - started < 4
+    assert [one.attack for one in found.findings] == ["linking", "homogeneity"]
+    assert found.omitted["endless"] == "the time limit of 2 s was reached, with 1 findings"
     assert found.to_dict()["omitted"] == dict(found.omitted)
-    assert "left out: homogeneity (the time limit" in str(found)
+    assert "left out: endless (the time limit" in str(found)
+    assert 0.5 < found.timings["endless"] < 1.5  # half of the time, for two attacks
+    assert "endless" in str(found).partition("time: ")[2]
+
+
+class EndlessEngineer(Endless):
+    name: ClassVar[str] = "endless-engineer"
+    attackers: ClassVar[tuple[StandardAttacker, ...]] = (StandardAttacker.ENGINEER,)
+
+
+def test_attackers_that_the_verdict_is_about_have_the_time(release):
+    about = (StandardAttacker.ACQUAINTANCE,)
+    slow, fast = EndlessEngineer(), class_attacks.Homogeneity()
+    found = attacked(release, slow, fast, seconds=4.0, about=about)
+    assert [one.attack for one in found.findings] == ["homogeneity", "linking"]
+    assert found.timings["endless-engineer"] < 1  # a tenth of the limit
+    assert "endless-engineer" in found.omitted
+
+
+class Slow(class_attacks.Homogeneity):
+    """Needs its time for all targets, and none for a few."""
+
+    name: ClassVar[str] = "slow"
+
+    def run(self, scene: Scene) -> Iterator[Finding]:
+        for number, finding in enumerate(super().run(scene)):
+            if not scene.quick and number:
+                time.sleep(30)
+            yield finding
+
+    def expected(self, scene: Scene) -> int:
+        return 2
+
+
+def test_what_does_not_end_is_estimated_from_drawn_targets(monkeypatch):
+    frame = pl.DataFrame(
+        {"q": [n % 50 for n in range(400)], "s": [f"v{n % 7}" for n in range(400)]}
+    ).with_columns(t=pl.col("s").str.replace("v[12]", "w"))
+    roles = {"q": "quasi-identifier", "s": "sensitive", "t": "sensitive"}
+    job = dc.Job(
+        attributes={name: {"role": role} for name, role in roles.items()},
+        requirements=[dc.KAnonymity(k=2)],
+        method=dc.Mondrian(),
+    )
+    release = dc.publish(frame, job, seed=1)
+    monkeypatch.setattr(base, "TARGETS", 100)
+    monkeypatch.setattr(run, "TARGETS", 100)
+    started = time.monotonic()
+    found = attacked(release, Slow(), seconds=3.0)
+    assert time.monotonic() - started < 4
+    whole = {one.aim: one for one in dc.attack(release, original=None).findings
+             if one.attack == "homogeneity"}  # fmt: skip
+    exact, estimate = found.findings
+    assert (exact.aim, exact.mean, exact.mean_interval) == ("s", whole["s"].mean, None)
+    assert (estimate.aim, estimate.targets) == ("t", 100)
+    low, high = estimate.mean_interval
+    assert low <= whole["t"].mean <= high
+    assert found.estimated == 100
+    # It is reported as not wholly run, which excludes *Ready to sign*.
+    assert "estimated from 100 targets" in found.omitted["slow"]
 
 
 def test_every_attack_is_a_finding_left_out_or_inapplicable(release):

@@ -51,7 +51,7 @@ from discreet.table.persons import Persons
 from discreet.table.roles import Role
 from discreet.typing import Codes
 from discreet.utility.comparison import CEILING, Comparison, Point, Use, mark_dominated, recommend
-from discreet.utility.divergence import diverge, fixed_reader
+from discreet.utility.divergence import distance, fixed_reader
 from discreet.utility.implied import ImpliedUnlinked
 from discreet.utility.learning import DRAWS, Learning, Teacher, split_people, targets_of
 from discreet.utility.queries import QueryWorkload, query_errors
@@ -441,7 +441,7 @@ class _Runner:
         seconds = round(time.perf_counter() - started, 3)
         if self.workload is not None:
             errors = query_errors(table, implied, self.workload, self.seed)
-        away = diverge(table, implied).unlinked
+        away = distance(table, implied)
         return Point(
             UNLINKED.label,
             UNLINKED.method,

@@ -36,6 +36,7 @@ from discreet.releases.singling_out import RATE, Interval, share_interval
 from discreet.releases.worlds.placement import EXACT
 from discreet.requirements.judge import limits_knowledge, of_counts
 from discreet.statements import Statement
+from discreet.table.interrupts import TimeBudget
 from discreet.table.kernels.lists import entries_of
 from discreet.table.roles import Unit
 from discreet.typing import AnyInts, Bools, Floats, Ints
@@ -88,6 +89,24 @@ class Scene:
     omitted: dict[str, str] = field(default_factory=dict)  # what attacks left out, and why
     at_risk: RowsAtRisk | None = None  # where rows are to be listed
     quick: bool = False  # whether targets are drawn to estimate
+    budget: TimeBudget = field(default_factory=TimeBudget)  # of the attack that runs
+
+    def drawn(self) -> Scene:
+        """Return the scene with some targets, drawn with replacement; a small one as it is."""
+        return replace(
+            self,
+            readings=[drawn_targets(view, self.rng) for view in self.readings],
+            persons=None if self.persons is None
+            else [view.drawn(self.rng, TARGETS) for view in self.persons],
+            quick=True,
+        )  # fmt: skip
+
+    @property
+    def targets(self) -> int:
+        """Return how many targets the largest table has."""
+        persons = [view.persons.count for view in self.persons or ()]
+        rows = [view.targets for view in self.readings]
+        return max([*persons, *rows, self.task.table.rows])
 
     def list_rows(self, rows: Ints, attribute: str, knows: str, belief: Floats) -> None:
         """List rows of the table, counted from 0, whose value an attacker learns.
@@ -416,7 +435,7 @@ def wilson(successes: float, trials: int, z: float = 1.96) -> tuple[float, float
 
 def drawn_targets(view: AdversaryView, rng: np.random.Generator) -> AdversaryView:
     """Return the view with some of its targets, drawn with replacement; a small view as it is."""
-    if view.targets <= TARGETS:
+    if view.estimated or view.targets <= TARGETS:
         return view
     drawn = rng.integers(0, view.targets, TARGETS)
     return replace(
@@ -453,15 +472,23 @@ class RowAtRisk:
 class RowsAtRisk:
     """Rows as attacks find them, each with the first attacker who learns its value."""
 
-    found: dict[tuple[int, str], RowAtRisk] = field(default_factory=dict)
+    parts: list[tuple[Ints, str, str, Floats]] = field(default_factory=list)
+    known: dict[str, Ints] = field(default_factory=dict)  # by attribute: rows, ascending
 
     def add(self, rows: Ints, attribute: str, knows: str, belief: Floats) -> None:
         """Note rows of the source, counted from 0, and the belief in the value of each."""
-        for row, own in zip(rows.tolist(), belief.tolist(), strict=True):
-            if (row + 1, attribute) not in self.found:
-                self.found[row + 1, attribute] = RowAtRisk(row + 1, attribute, knows, own)
+        before = self.known.get(attribute, np.zeros(0, np.int64))
+        rows, first = np.unique(rows, return_index=True)
+        new = ~np.isin(rows, before, assume_unique=True)
+        self.parts.append((rows[new], attribute, knows, belief[first[new]]))
+        self.known[attribute] = np.union1d(before, rows)
 
     @property
     def listed(self) -> tuple[RowAtRisk, ...]:
         """All of them in the order of the source."""
-        return tuple(sorted(self.found.values(), key=lambda one: (one.row, one.attribute)))
+        rows = (
+            RowAtRisk(row + 1, attribute, knows, belief)
+            for rows, attribute, knows, beliefs in self.parts
+            for row, belief in zip(rows.tolist(), beliefs.tolist(), strict=True)
+        )
+        return tuple(sorted(rows, key=lambda one: (one.row, one.attribute)))

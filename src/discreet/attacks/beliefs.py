@@ -302,6 +302,11 @@ class TrueValues:
         kept = covered[self.value]
         return TrueValues(self.person[kept], self.value[kept], self.belief[kept])
 
+    def of_persons(self, persons: Ints) -> TrueValues:
+        """The same of some persons alone."""
+        kept = np.isin(self.person, persons)
+        return TrueValues(self.person[kept], self.value[kept], self.belief[kept])
+
     def of_lines(self, lines: TrueValues, values: int) -> Floats:
         """(lines,) The greatest belief of these in the person and value of each of some lines."""
         key, of_line = np.unique(self.person * values + self.value, return_inverse=True)
@@ -327,6 +332,40 @@ class PersonView:
     sensitive: Mapping[str, Column]
     domains: Domains
     source_row: Ints | None = None  # (rows,) where the publisher knows it
+    # Where targets are drawn, they and all persons; the classes are then those of the targets.
+    chosen: Ints | None = None
+    everybody: PersonView | None = None
+
+    def drawn(self, rng: np.random.Generator, targets: int) -> PersonView:
+        """Return the view of some persons, drawn with replacement; a small view as it is."""
+        if self.persons.count <= targets:
+            return self
+        chosen = rng.integers(0, self.persons.count, targets)
+        of_row, number = self.classes.class_of_row, self.persons.number
+        near = np.zeros(self.classes.count, bool)
+        near[of_row[np.isin(number, chosen)]] = True
+        rows = np.flatnonzero(near[of_row])
+        _, of_class = np.unique(of_row[rows], return_inverse=True)
+        return replace(
+            self,
+            classes=Classes.of_numbers(of_class.astype(np.int32)),
+            persons=replace(self.persons, number=number[rows]),
+            sensitive={name: column.take(rows) for name, column in self.sensitive.items()},
+            chosen=chosen,
+            everybody=self,
+        )
+
+    @property
+    def all(self) -> PersonView:
+        """All persons in their groups, where targets are drawn too."""
+        return self.everybody or self
+
+    @property
+    def targets(self) -> tuple[Ints, Ints]:
+        """Return the persons who are targets, and how often each is one."""
+        if self.chosen is None:
+            return np.arange(self.persons.count), np.ones(self.persons.count, np.int64)
+        return np.unique(self.chosen, return_counts=True)
 
     @classmethod
     def of(cls, name: str, found: TablePersons, source_row: Codes | None = None) -> PersonView:
@@ -356,9 +395,9 @@ class PersonView:
 
     @property
     def whole(self) -> PersonView:
-        """The same persons in one group."""
-        everyone = np.zeros(len(self.persons.number), np.int32)
-        return replace(self, classes=Classes.of_numbers(everyone))
+        """All persons in one group."""
+        everyone = np.zeros(len(self.all.persons.number), np.int32)
+        return replace(self.all, classes=Classes.of_numbers(everyone))
 
     def values_of(self, column: Column, reader: str) -> TrueValues:
         """The values of every person, and the belief of one reader in each."""
@@ -420,10 +459,13 @@ def finding_on_values(
     ``baseline`` has the beliefs of the same attacker where all persons are one group.
     """
     count = view.persons.count
-    targets = np.arange(count)
+    targets, times = view.targets
+    if view.chosen is not None:
+        values, baseline = values.of_persons(targets), baseline.of_persons(targets)
     if sensitive is not None:
         values, baseline = values.of(sensitive), baseline.of(sensitive)
-        targets = distinct_values(values.person)
+        kept = np.isin(targets, values.person)
+        targets, times = targets[kept], times[kept]
     of_line = bounds[values.value]
     strongest = np.zeros(count)  # the bound of the value that is believed in most
     order = np.argsort(values.belief, kind="stable")
@@ -431,7 +473,7 @@ def finding_on_values(
     found = finding_on_persons(
         attack, scene, view, aim, values.greatest(count)[targets],
         baseline.greatest(count)[targets], strongest[targets], knowledge=knowledge,
-        details=details, attacker=attacker,
+        details=details, attacker=attacker, times=times,
     )  # fmt: skip
     # Each value by itself: a person may have one that is certain without the release, and another
     # that becomes certain by it.
@@ -444,8 +486,8 @@ def finding_on_values(
     return replace(
         found,
         exceeded=bool((values.belief > of_line + tolerance).any()),
-        newly_certain=len(distinct_values(values.person[certain])),
-        newly_above=len(distinct_values(values.person[above])),
+        newly_certain=int(times[np.isin(targets, values.person[certain])].sum()),
+        newly_above=int(times[np.isin(targets, values.person[above])].sum()),
     )
 
 
@@ -462,10 +504,14 @@ def finding_on_persons(
     details: Mapping[str, Any] | None = None,
     attacker: StandardAttacker | None = None,
     bound_tolerance: float = TOLERANCE,
+    times: Ints | None = None,  # (persons,) how often each is a target; None for all persons
 ) -> Finding:
     """The finding of one belief for each person."""
+    if times is None:
+        targets, times = view.targets
+        belief, bounds = belief[targets], None if bounds is None else bounds[targets]
     return summarize(
-        attack, aim, view.name, belief, np.ones(len(belief), np.int64), baseline,
-        scene.threshold, bounds, knowledge=knowledge, details=details, attacker=attacker,
-        bound_tolerance=bound_tolerance,
+        attack, aim, view.name, belief, times, baseline, scene.threshold, bounds,
+        knowledge=knowledge, details=details, attacker=attacker,
+        bound_tolerance=bound_tolerance, estimated=view.chosen is not None,
     )  # fmt: skip

@@ -145,8 +145,8 @@ class Homogeneity(Attack):
 
     def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
         return [
-            _on_values(self, scene, view, column, reader)
-            for column in view.sensitive.values()
+            _on_values(self, scene, view, attribute, reader)
+            for attribute in view.sensitive
             for reader in (AT_ALL, GIVEN_ROW)
         ]
 
@@ -186,7 +186,8 @@ class Skewness(Attack):
     def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
         findings = []
         for attribute, column in view.sensitive.items():
-            values, share = view.values_of(column, GIVEN_ROW), view.share(column, GIVEN_ROW)
+            whole = view.whole.sensitive[attribute]
+            values, share = view.values_of(column, GIVEN_ROW), view.all.share(whole, GIVEN_ROW)
             sensitive = scene.is_sensitive(attribute, view.domains)
             told = values if sensitive is None else values.of(sensitive)
             gain = told.belief / share[told.value]
@@ -195,7 +196,7 @@ class Skewness(Attack):
             )
             findings.append(
                 finding_on_values(
-                    self, scene, view, attribute, values, view.whole.values_of(column, GIVEN_ROW),
+                    self, scene, view, attribute, values, view.whole.values_of(whole, GIVEN_ROW),
                     bounds, knowledge=Statement("knows.distribution", first=ALL_ROWS),
                     details={"greatest_gain": float(gain.max(initial=0.0)), "reader": GIVEN_ROW},
                     sensitive=sensitive,
@@ -243,8 +244,8 @@ class Similarity(Attack):
     def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
         return [
             _on_values(
-                self, scene, view, _of_kinds(column, kind_of_value), GIVEN_ROW,
-                aim=f"{attribute} ({title})", of_kinds=True, apart=apart,
+                self, scene, view, attribute, GIVEN_ROW, kind_of_value=kind_of_value,
+                aim=f"{attribute} ({title})", apart=apart,
                 knowledge=Statement("knows.similar-values", first=ALL_ROWS),
                 sensitive=_sensitive_kinds(scene, attribute, kind_of_value),
             )
@@ -350,25 +351,28 @@ def _on_values(
     attack: Attack,
     scene: Scene,
     view: PersonView,
-    column: Column,
+    attribute: str,
     reader: str,
     *,
+    kind_of_value: NDArray[np.int32] | None = None,
     aim: str | None = None,
     knowledge: str = ALL_ROWS,
-    of_kinds: bool = False,
     apart: float | None = None,
     sensitive: Bools | None = None,
 ) -> Finding:
     """The finding of one reader on the values of persons, or on kinds of values."""
-    if not of_kinds:
-        sensitive = scene.is_sensitive(column.name, view.domains)
+    column, whole = view.sensitive[attribute], view.whole.sensitive[attribute]
+    if kind_of_value is None:
+        sensitive = scene.is_sensitive(attribute, view.domains)
+    else:
+        column, whole = _of_kinds(column, kind_of_value), _of_kinds(whole, kind_of_value)
     bounds = person_bounds(
-        scene.guarantees, view.domains, column.name, view.share(column, reader), reader,
-        of_kinds=of_kinds, apart=apart,
+        scene.guarantees, view.domains, attribute, view.all.share(whole, reader), reader,
+        of_kinds=kind_of_value is not None, apart=apart,
     )  # fmt: skip
     return finding_on_values(
-        attack, scene, view, aim or column.name, view.values_of(column, reader),
-        view.whole.values_of(column, reader), bounds, knowledge=knowledge,
+        attack, scene, view, aim or attribute, view.values_of(column, reader),
+        view.whole.values_of(whole, reader), bounds, knowledge=knowledge,
         details={"reader": reader}, sensitive=sensitive,
     )  # fmt: skip
 
@@ -377,6 +381,7 @@ class NumberOfRows(Attack):
     """Which values the target has, by the number of the target's rows."""
 
     name: ClassVar[str] = "number-of-rows"
+    quick: ClassVar[bool] = True
     inside: ClassVar[bool] = False
 
     @property
@@ -397,7 +402,8 @@ class NumberOfRows(Attack):
         return [
             finding_on_values(
                 self, scene, view, attribute, dealt_values(view, column),
-                dealt_values(view.whole, column), np.full(column.cardinality, np.inf),
+                dealt_values(view.whole, view.whole.sensitive[attribute]),
+                np.full(column.cardinality, np.inf),
                 knowledge=self.knowledge,
                 sensitive=scene.is_sensitive(attribute, view.domains),
             )

@@ -276,6 +276,7 @@ class PersonIntersection(Attack):
     """Which person the target is, by all groups that hold a row of the target."""
 
     name: ClassVar[str] = "person-intersection"
+    quick: ClassVar[bool] = True
     criterion: ClassVar[Criterion] = Criterion.SINGLING_OUT
 
     @property
@@ -291,6 +292,7 @@ class PersonIntersection(Attack):
         raise NotImplementedError("its targets are persons with several rows")
 
     def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
+        view = replace(view.all, chosen=view.chosen)
         left = candidates(view.classes, view.persons)
         k = least_group(scene.guarantees)
         in_one_group = len(view.members[0]) == view.persons.count

@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
+from discreet.attacks import base
 from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import Attack, Finding, Scene, summarize, wilson, wilson_low
 from discreet.attacks.beliefs import beliefs_in
@@ -60,13 +61,13 @@ DRAWN_CELLS = 20_000_000  # rows that are dealt out in all drawn worlds together
 Z = 4.0
 DEALINGS = 20_000  # ways to deal out a class's rows to its types; beyond, worlds are drawn
 DRAWN = 2000
-LEAVES = 5000  # looked at, drawn at random
 
 
 class Minimality(Attack):
     """What is betrayed by groups being no finer than they are."""
 
     name: ClassVar[str] = "minimality"
+    quick: ClassVar[bool] = True
     also_knows: ClassVar[str] = Statement("also-knows.method")
     attackers: ClassVar[tuple[StandardAttacker, ...]] = (StandardAttacker.ENGINEER,)
     slow: ClassVar[bool] = True
@@ -130,7 +131,7 @@ class Minimality(Attack):
             if attribute not in found:
                 self.omit(scene, attribute, Statement("not-assessed", reason=how))
                 continue
-            person, belief, sure = found[attribute]
+            person, belief, sure, estimated = found[attribute]
             truth = recoded(reading.sensitive[attribute], scene.task.table[attribute])
             chosen = scene.discloses(attribute, truth[person])
             belief, sure = belief[chosen], sure[chosen]
@@ -140,7 +141,7 @@ class Minimality(Attack):
                 summarize(
                     self, attribute, reading.name, belief, np.ones(len(belief), np.int64),
                     without, scene.threshold,
-                    knowledge=self.knowledge, method=how, sure=sure,
+                    knowledge=self.knowledge, method=how, sure=sure, estimated=estimated,
                     details={
                         "mean_without_the_method": plain.mean_of(
                             scene.discloses(attribute, plain.value)
@@ -309,6 +310,7 @@ class Judged(NamedTuple):
     person: NDArray[np.int64]
     belief: Floats
     sure: Floats
+    estimated: bool = False  # whether the people were drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,7 +335,8 @@ class _Worlds:
 def leaf_beliefs(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Judged] | None, str]:
     """The belief in every person's truth with only the worlds of each class in which no cut passes.
 
-    Beside each a lower bound of it, which is less where worlds were drawn.
+    Beside each a lower bound of it, which is less where worlds were drawn. Of a large table, the
+    beliefs of persons drawn with replacement, as many as the time allows.
     """
     if any(r.algebra.against_table for r in scene.requirements):
         return None, "a requirement compares classes with the table"
@@ -343,15 +346,22 @@ def leaf_beliefs(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Judged
     columns = list(reading.sensitive.values())
     rows = group_codes([c.codes for c in columns], [c.cardinality for c in columns], reading.rows)
     truth = {c.name: recoded(c, scene.task.table[c.name]) for c in columns}
-    chosen = scene.rng.permutation(reading.groups)[:LEAVES]
-    looked_at = np.zeros(reading.groups, bool)
-    looked_at[chosen] = True
-    person = np.flatnonzero(looked_at[reading.group_of_person])
+    # The persons who are targets, and their classes in the order in which these are looked at.
+    person = np.flatnonzero(reading.group_of_person >= 0)
+    sampled = len(person) > base.TARGETS
+    if sampled:
+        person = person[scene.rng.integers(0, len(person), base.TARGETS)]
+    classes, first = np.unique(reading.group_of_person[person], return_index=True)
+    chosen = classes[np.argsort(first)].astype(np.int64)
     # Where no cut may divide a class, every arrangement of its rows is a world.
     belief = share_of_truth(reading, truth)
     sure = {name: share.copy() for name, share in belief.items()}
     drawn = False
-    for leaf in _divisible_leaves(scene, reading, rows.class_of_row, chosen):
+    judged = len(person)
+    for number, leaf in _divisible_leaves(scene, reading, rows.class_of_row, chosen):
+        if sampled and scene.budget.spent:  # the persons drawn before are a sample too
+            judged = int(np.sort(first)[number])
+            break
         worlds = _worlds_of(leaf, scene.rng)
         drawn = drawn or not worlds.complete
         kept = np.ones(len(worlds.rows), bool)
@@ -365,9 +375,13 @@ def leaf_beliefs(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Judged
             belief[c.name][leaf.members] = share
             certain = share if worlds.complete else wilson_low(share, len(values))
             sure[c.name][leaf.members] = certain
-    sampled = len(chosen) < reading.groups
+    if not judged:
+        return None, Statement("omitted.time.none")
+    person = person[:judged]
     how = Statement("figures.leaf" + ".worlds-drawn" * drawn + ".classes-drawn" * sampled)
-    found = {name: Judged(person, belief[name][person], sure[name][person]) for name in truth}
+    found = {
+        name: Judged(person, belief[name][person], sure[name][person], sampled) for name in truth
+    }
     return found, how
 
 
@@ -388,8 +402,8 @@ def share_of_truth(reading: AdversaryView, truth: Mapping[str, Codes]) -> dict[s
 
 def _divisible_leaves(
     scene: Scene, reading: AdversaryView, row_number: Codes, chosen: NDArray[np.int64]
-) -> Iterator[_Leaf]:
-    """Those of some classes that sizes allow to cut, one after the other."""
+) -> Iterator[tuple[int, _Leaf]]:
+    """Those of some classes that sizes allow to cut, one after the other, and their places."""
     least = max(
         (int(getattr(r, "k", 1)) for r in scene.requirements if isinstance(r, SizeRequirement)),
         default=1,
@@ -400,7 +414,8 @@ def _divisible_leaves(
     start = np.searchsorted(reading.group_of_person[people], every)
     rows = np.argsort(reading.group_of_row, kind="stable")
     row_start = np.searchsorted(reading.group_of_row[rows], every)
-    for g in chosen[np.diff(start)[chosen] >= 2 * least]:
+    for place in np.flatnonzero(np.diff(start)[chosen] >= 2 * least).tolist():
+        g = chosen[place]
         members = people[start[g] : start[g + 1]]
         own = row_number[rows[row_start[g] : row_start[g + 1]]].astype(np.int64)
         cuts = [cut for cut in _cuts(scene, members) if np.bincount(cut).min() >= least]
@@ -408,8 +423,14 @@ def _divisible_leaves(
             continue
         _, kind = np.unique(np.stack(cuts), axis=1, return_inverse=True)
         order = np.argsort(kind.ravel(), kind="stable")
-        yield _Leaf(
-            members[order], [cut[order] for cut in cuts], np.bincount(kind.ravel()), np.sort(own)
+        yield (
+            place,
+            _Leaf(
+                members[order],
+                [cut[order] for cut in cuts],
+                np.bincount(kind.ravel()),
+                np.sort(own),
+            ),
         )
 
 

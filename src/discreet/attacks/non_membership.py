@@ -63,6 +63,7 @@ class NonMembership(Attack):
     """One value by knowing that the target lacks others."""
 
     name: ClassVar[str] = "non-membership"
+    quick: ClassVar[bool] = True
     also_knows: ClassVar[str] = Statement("also-knows.absent-values")
     attackers: ClassVar[tuple[StandardAttacker, ...]] = (StandardAttacker.EXCLUDER,)
     slow: ClassVar[bool] = True
@@ -99,11 +100,12 @@ class NonMembership(Attack):
         limits = {
             name: float(
                 person_bounds(
-                    scene.guarantees, view.domains, name, view.share(column, AT_ALL), AT_ALL
+                    scene.guarantees, view.domains, name,
+                    view.all.share(view.all.sensitive[name], AT_ALL), AT_ALL,
                 ).max(initial=0.0)
             )
-            for name, column in view.sensitive.items()
-        }
+            for name in view.sensitive
+        }  # fmt: skip
         for bits in range(1, self.bits + 1):
             values, exact = beliefs_after_facts(view, bits)
             baseline, _ = beliefs_after_facts(view.whole, bits)

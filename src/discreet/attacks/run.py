@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +43,13 @@ from discreet.releases.singling_out import RATE, singling_out, singling_sentence
 from discreet.result import Result
 from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable
-from discreet.table.interrupts import OutOfTimeError, interruptible
+from discreet.table.interrupts import OutOfTimeError, TimeBudget, interruptible, timing
 from discreet.table.roles import Unit
 
 SEED = 0  # of sampled targets and worlds, so that a report can be repeated
+OTHERS = 0.1  # of a time limit, for attackers that the verdict is not about
+SHOWN = 0.5  # seconds from which a step is printed
+KEPT = 0.3  # of an attack's time, to estimate what does not end in the rest
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,7 @@ class AttackReport(Result):
     estimated: int | None = None  # targets that were drawn for each finding with intervals
     tried: frozenset[str] = frozenset()  # names of attacks, also of those that do not apply
     singling_out: SinglingOut | None = None  # who is unique by published cells
+    timings: Mapping[str, float] = field(default_factory=dict, compare=False)  # seconds by step
 
     @property
     def ok(self) -> bool:
@@ -178,6 +183,7 @@ class AttackReport(Result):
             },
             "inapplicable": dict(self.inapplicable),
             "omitted": dict(self.omitted),
+            "timings": dict(self.timings),
             "risks": [risk.to_dict() for risk in self.risks],
             **(
                 {}
@@ -243,6 +249,9 @@ class AttackReport(Result):
             )
         if self.singling_out is not None:
             lines += ["", *singling_sentences(self.singling_out)]
+        slowest = sorted(self.timings.items(), key=lambda item: -item[1])
+        shown = [f"{name} {seconds:.1f} s" for name, seconds in slowest if seconds >= SHOWN]
+        lines += [f"time: {', '.join(shown)}"] if shown else []
         lines += [f"left out: {name} ({why})" for name, why in self.omitted.items()]
         lines += [f"not run: {name} ({why})" for name, why in self.inapplicable.items()]
         return "\n".join(lines)
@@ -258,83 +267,88 @@ def run_attacks(
     source_rows: Mapping[str, NDArray[np.int32]] | None = None,
     threshold: float = 0.5,
     seconds: float | None = None,
+    about: Collection[StandardAttacker] = (),
     list_rows: bool = False,
     quick: bool = False,
     progress: Progress = no_progress,
 ) -> AttackReport:
-    """Run some attacks, or all, on published tables; after ``seconds`` the rest is left out.
+    """Run some attacks, or all, on published tables within some seconds by the clock.
 
+    The attackers that the verdict is ``about`` come first; others get ``OTHERS`` of the time. What
+    does not end in time is estimated from drawn targets, and the report says so.
     ``source_rows``, the original's row behind each published row, is needed where a person may
     have several: the targets are then persons. ``list_rows`` also lists the rows at risk. With
     ``quick``, the attacks whose figures follow from single targets estimate them from some.
     """
-    if quick and manifest.keeps_rows:
-        raise InputError(
-            "--quick draws rows as targets, but a person has several rows in this release. Attack "
-            "it without --quick, or limit the time with --seconds."
-        )
-    persons = _person_views(tables, manifest, task, source_rows) if manifest.keeps_rows else None
-    ends = None if seconds is None else time.monotonic() + seconds
+    budget, timings = TimeBudget(seconds), dict[str, float]()
     rng = np.random.default_rng(SEED)
+    persons = _person_views(tables, manifest, task, source_rows) if manifest.keeps_rows else None
     progress("reading the release", 0.0)
     readings: Sequence[AdversaryView] = ()
-    if persons is None or kind_of(manifest.kind).makes_alike:
+    with timing(timings, "reading"):
+        if persons is None or kind_of(manifest.kind).makes_alike:
+            readings = interruptible(
+                lambda: kind_of(manifest.kind).adversary_views(tables, task, manifest, rng)
+            )
+        if quick:  # worlds are counted for the groups of the targets
+            readings = [drawn_targets(view, rng) for view in readings]
+        # Exact weights of the groups of the targets, where these are countable.
         readings = interruptible(
-            lambda: kind_of(manifest.kind).adversary_views(tables, task, manifest, rng)
+            lambda: [
+                replace(view, placement=view.placement.counted(view.place_of_target))
+                for view in readings
+            ]
         )
-    if quick:
-        readings = [drawn_targets(view, rng) for view in readings]
-    readings = interruptible(lambda: [_with_counted_worlds(view) for view in readings])
     scene = Scene(
         manifest, tables, task, readings, domains_of(tables, manifest), population, threshold, rng,
         progress, persons, at_risk=RowsAtRisk() if list_rows else None, quick=quick,
     )  # fmt: skip
-    chosen = sorted(all_attacks() if attacks is None else attacks, key=lambda attack: attack.slow)
+    # Figures that follow from the groups alone.
+    with timing(timings, "singling out"):
+        unique = interruptible(lambda: _singling_out(tables, manifest, persons))
+    with timing(timings, "re-identification"):
+        risks = interruptible(lambda: _risks(scene))
+    scene = scene.drawn() if quick else scene
+    # Attacks: those that the verdict is about, then those of others; within both the fast first.
+    chosen = all_attacks() if attacks is None else list(attacks)
+    of_others = {one.name for one in chosen if about and not set(about) & set(one.attackers)}
+    chosen.sort(key=lambda attack: (attack.name in of_others, attack.slow))
     findings: list[Finding] = []
     inapplicable: dict[str, str] = {}
-    for number, attack in enumerate(chosen):
-        progress(attack.name, number / len(chosen))
+    runs = []
+    for attack in chosen:
         reason = attack.inapplicable(scene)
         if reason is not None:
             inapplicable[attack.name] = reason
-            continue
-        reason = _unassessed(attack, scene)
-        if reason is not None:
+        elif (reason := _unassessed(attack, scene)) is not None:
             attack.omit(scene, "", reason)
-            continue
-        if quick and not attack.quick:
+        elif quick and not attack.quick:
             attack.omit(scene, "", Statement("omitted.not-quick"))
-            continue
-        run = _Run(attack, scene, ends, number / len(chosen), 1 / len(chosen))
-        findings += run.findings()
-        if run.cut:
-            done = len(run.found)
-            reason = Statement("omitted.time", seconds=seconds)
-            if done:
-                reason = Statement("omitted.time.findings", seconds=seconds, findings=done)
-            attack.omit(scene, "", reason)
+        else:
+            runs.append(attack)
+    rest = budget
+    for number, attack in enumerate(runs):
+        progress(attack.name, number / len(runs))
+        if attack.name in of_others and rest is budget:
+            rest = TimeBudget(min(budget.left, seconds * OTHERS)) if seconds else budget
+        parts = sum((one.name in of_others) == (rest is not budget) for one in runs[number:])
+        part = rest.part(max(parts, 1))
+        with timing(timings, attack.name):
+            run = _Run(attack, scene, part, number / len(runs), 1 / len(runs))
+            findings += run.findings(seconds)
     _omit_attackers(chosen, scene)
     listed = None
     if scene.at_risk is not None:
-        interruptible(lambda: list_rows_at_risk(scene))
-        listed = scene.at_risk.listed
-    report = AttackReport(
-        tuple(findings), inapplicable, (), threshold, omitted=dict(scene.omitted), seconds=seconds,
-        at_risk=listed, estimated=TARGETS if any(f.mean_interval for f in findings) else None,
-        tried=frozenset(attack.name for attack in chosen),
-        singling_out=interruptible(lambda: _singling_out(tables, manifest, persons)),
+        with timing(timings, "rows at risk"):
+            listed = _listed(scene, budget, seconds)
+    return AttackReport(
+        tuple(findings), inapplicable, tuple(risks), threshold, omitted=dict(scene.omitted),
+        seconds=seconds, at_risk=listed,
+        persons=None if persons is None else max(view.persons.count for view in persons),
+        rows=None if persons is None else max(len(view.persons.number) for view in persons),
+        estimated=max((f.targets for f in findings if f.mean_interval), default=None),
+        tried=frozenset(attack.name for attack in chosen), singling_out=unique, timings=timings,
     )  # fmt: skip
-    if persons is None or task.basis.persons is None:
-        risks = interruptible(
-            lambda: risks_of(dict(tables), manifest, task.table, readings, population)
-        )
-        return replace(report, risks=tuple(risks))
-    return replace(
-        report,
-        risks=tuple(risks_of_persons(task.table, task.basis.persons, persons)),
-        persons=max(view.persons.count for view in persons),
-        rows=max(len(view.persons.number) for view in persons),
-    )
 
 
 def _omit_attackers(attacks: Sequence[Attack], scene: Scene) -> None:
@@ -354,9 +368,25 @@ def _singling_out(
     return singling_out(tables, manifest, numbers)
 
 
-def _with_counted_worlds(view: AdversaryView) -> AdversaryView:
-    """Return the view with exact weights of the groups of its targets, where they are countable."""
-    return replace(view, placement=view.placement.counted(view.place_of_target))
+def _risks(scene: Scene) -> list[Risk]:
+    """Return the re-identification risk of the original and of each published table."""
+    if scene.persons is None or scene.task.basis.persons is None:
+        return risks_of(
+            dict(scene.tables), scene.manifest, scene.task.table, scene.readings, scene.population
+        )
+    return risks_of_persons(scene.task.table, scene.task.basis.persons, scene.persons)
+
+
+def _listed(
+    scene: Scene, budget: TimeBudget, seconds: float | None
+) -> tuple[RowAtRisk, ...] | None:
+    """Return the rows at risk; without the rest where the time is up."""
+    assert scene.at_risk is not None
+    try:
+        interruptible(lambda: list_rows_at_risk(scene), budget.left if budget.limited else None)
+    except OutOfTimeError:
+        scene.omitted["rows at risk"] = Statement("omitted.time", seconds=seconds)
+    return scene.at_risk.listed
 
 
 def _person_views(
@@ -388,55 +418,83 @@ def _unassessed(attack: Attack, scene: Scene) -> str | None:
 
 
 class _Run:
-    """One attack, until it ends or the time is up."""
+    """One attack, until it ends or its share of the time is up."""
 
     def __init__(
-        self, attack: Attack, scene: Scene, ends: float | None, begins: float, share: float
+        self, attack: Attack, scene: Scene, budget: TimeBudget, begins: float, share: float
     ) -> None:
-        self._attack, self._scene, self._ends = attack, scene, ends
+        rng = np.random.default_rng((SEED, crc32(attack.name.encode())))
+        self._attack, self._scene = attack, replace(scene, rng=rng)
+        self._budget = budget
         self._begins, self._share = begins, share  # of all attacks, for the progress bar
-        self.found: list[Finding] = []
-        self.cut = False
         persons = scene.persons is not None and attack.targets_persons
         self._unit = Unit.PERSON if persons else Unit.ROW
         if scene.persons is None:
             self._unit = scene.manifest.unit
 
-    def findings(self) -> list[Finding]:
-        """Run the attack; return what it found in time."""
-        left = None if self._ends is None else self._ends - time.monotonic()
-        self.cut = left is not None and left <= 0
-        if not self.cut:
-            try:
-                interruptible(self._collect, left)
-            except OutOfTimeError:
-                self.cut = True
-        return list(self.found)
+    def findings(self, seconds: float | None) -> list[Finding]:
+        """Run the attack on all targets; where time is up, on drawn targets for what is missing."""
+        draws = self._attack.quick and not self._scene.quick and self._scene.targets > TARGETS
+        scene = self._scene
+        found, ended = self._within(
+            replace(scene, budget=self._budget.part(1, KEPT * draws)),
+            self._budget.part(1, KEPT / 2 * draws),  # a moment more, to end by itself
+        )
+        if ended:
+            return found
+        estimates: list[Finding] = []
+        if draws:
+            known = {_key(finding) for finding in found}
+            drawn = replace(scene.drawn(), budget=self._budget, at_risk=None, omitted={})
+            estimates, _ = self._within(drawn, self._budget)
+            estimates = [finding for finding in estimates if _key(finding) not in known]
+        reason = Statement("omitted.time", seconds=seconds)
+        if estimates:
+            reason = Statement("omitted.time.estimated", seconds=seconds, targets=TARGETS)
+        elif found:
+            reason = Statement("omitted.time.findings", seconds=seconds, findings=len(found))
+        self._attack.omit(scene, "", reason)
+        return [*found, *estimates]
 
-    def _collect(self) -> None:
+    def _within(self, scene: Scene, budget: TimeBudget) -> tuple[list[Finding], bool]:
+        """Return what the attack finds in some time, and whether it ended."""
+        found: list[Finding] = []
+        if budget.spent:
+            return found, False
+        try:
+            interruptible(
+                lambda: self._collect(scene, found), budget.left if budget.limited else None
+            )
+        except OutOfTimeError:
+            return list(found), False
+        return found, True
+
+    def _collect(self, scene: Scene, found: list[Finding]) -> None:
         started = time.monotonic()
-        expected = max(self._attack.expected(self._scene), 1)
+        expected = max(self._attack.expected(scene), 1)
         criterion = self._attack.criterion
-        for finding in self._findings():
-            if self.cut:
-                return
-            self.found.append(replace(finding, unit=self._unit, criterion=criterion))
-            done = min(len(self.found), expected)
+        findings = self._findings(scene)
+        for finding in findings:
+            found.append(replace(finding, unit=self._unit, criterion=criterion))
+            done = min(len(found), expected)
             left = (time.monotonic() - started) / done * (expected - done)
             about = f", about {left:.0f} s left" if left >= 1 else ""
             phase = f"{self._attack.name}: {done} of {expected}{about}"
-            self._scene.progress(phase, self._begins + self._share * done / expected)
-            if self._ends is not None and time.monotonic() > self._ends and done < expected:
-                self.cut = True
-                return
+            scene.progress(phase, self._begins + self._share * done / expected)
+            if scene.budget.spent and done < expected and not isinstance(findings, list):
+                raise OutOfTimeError
 
-    def _findings(self) -> Iterable[Finding]:
-        views = self._scene.persons
+    def _findings(self, scene: Scene) -> Iterable[Finding]:
+        views = scene.persons
         if views is not None and self._attack.targets_persons:
-            return chain.from_iterable(
-                self._attack.run_on_persons(self._scene, view) for view in views
-            )
-        return self._attack.run(self._scene)
+            return chain.from_iterable(self._attack.run_on_persons(scene, view) for view in views)
+        return self._attack.run(scene)
+
+
+def _key(finding: Finding) -> tuple[str, ...]:
+    """Return what a finding is about."""
+    known, reader = finding.details.get("known"), finding.details.get("reader")
+    return finding.title, str(finding.aim), finding.table, str(known), str(reader)
 
 
 def _short(text: str) -> str:

@@ -86,43 +86,17 @@ class SetHomogeneity(Attack):
         return IN_GROUP
 
     def run(self, scene: Scene) -> Iterator[Finding]:
-        names, sets, signatures = _opened(scene)
-        people = read_people(scene, names)
-        estimated = scene.quick and len(people.kind) > base.TARGETS
-        if estimated:  # assignments are of all people, so ``matching`` has no sample to work on
-            drawn = scene.rng.integers(0, len(people.kind), base.TARGETS)
-            people, sets = people.drawn(drawn, sets)
-            matching = None
-            self.omit(scene, "reader 'matching'", Statement("omitted.not-quick-reader"))
-        else:
-            matching = _matching(self, scene, names, sets, signatures)
-        rows = _rows_within(sets, signatures)
-        if rows is None:
-            self.omit(scene, "reader 'row'", _more_than(MOST_ENTRIES))
-        for target, name in enumerate(names):
-            seed = int(scene.rng.integers(2**32))
-            readers = {}
-            if rows is not None:
-                readers["row"] = row_beliefs(
-                    people, sets, signatures, rows, target, None, _rng(seed)
-                )
-            methods: dict[str, str] = {"row": Statement("figures.rows-in-sets")}
-            if matching is not None:
-                readers["matching"] = matching.beliefs(
-                    people, signatures, target, None, seed, readers
-                )
-                methods["matching"] = matching.method
-            for reader, every in readers.items():
-                found = every.of(scene.discloses(name, every.value))
-                without = _without_link(signatures, target, None, found)
-                if reader == list(readers)[-1] and not estimated:  # the strongest
+        opened = _Opened.of(self, scene)
+        for target, name in enumerate(opened.names):
+            for reader, (found, without, method) in opened.beliefs(scene, target, None).items():
+                if reader == opened.strongest and not found.estimated:
                     _list_rows(scene, name, ALONE, found, without, scene.threshold + TOLERANCE)
                 yield summarize(
                     self, name, PEOPLE, found.belief, found.count, without, scene.threshold,
                     knowledge=Statement(
                         "knows.sensitive-table", first=self.knowledge, reader=str(reader)
                     ),
-                    method=methods[reader], sampled=found.sampled, estimated=estimated,
+                    method=method, sampled=found.sampled, estimated=found.estimated,
                     details={"reader": reader},
                 )  # fmt: skip
 
@@ -134,6 +108,7 @@ class LinkThroughSensitiveTable(Attack):
     """One sensitive value from another by the table of whole sensitive rows."""
 
     name: ClassVar[str] = "link-through-sensitive-table"
+    quick: ClassVar[bool] = True
     also_knows: ClassVar[str] = Statement("also-knows.other-values")
     attackers: ClassVar[tuple[StandardAttacker, ...]] = (StandardAttacker.INSIDER,)
     slow: ClassVar[bool] = True
@@ -161,7 +136,7 @@ class LinkThroughSensitiveTable(Attack):
     def run(self, scene: Scene) -> Iterator[Finding]:
         for name, known_name, readers in self.beliefs(scene):
             for reader, (found, without, method) in readers.items():
-                if reader == list(readers)[-1]:  # the strongest
+                if reader == list(readers)[-1] and not found.estimated:  # the strongest
                     knows = f"{ALONE} and '{known_name}'"
                     _list_rows(scene, name, knows, found, without, 1 - TOLERANCE)
                 yield self._finding(scene, name, known_name, reader, found, without, method)
@@ -173,39 +148,15 @@ class LinkThroughSensitiveTable(Attack):
 
         With them those of the same attacker without a link, and how they were found.
         """
-        names, sets, signatures = _opened(scene)
-        people = read_people(scene, names)
-        rows = _rows_within(sets, signatures)
-        matching = _matching(self, scene, names, sets, signatures)
-        for known, known_name in enumerate(names):
-            if rows is None:
-                self.omit(scene, f"reader 'row' who knows '{known_name}'", _more_than(MOST_ENTRIES))
-            for target, name in enumerate(names):
-                if known_name not in scene.task.secrets.others(name, names):
-                    continue
-                seed = int(scene.rng.integers(2**32))
-                readers = {}
-                pair = pair_beliefs(people, sets, signatures, target, known, _rng(seed))
-                if pair is not None:
-                    readers["pair"] = pair
-                else:
-                    what = f"reader 'pair' on '{name}' who knows '{known_name}'"
-                    self.omit(scene, what, Statement("omitted.pairs", pairs=PAIRS))
-                if rows is not None:
-                    readers["row"] = row_beliefs(
-                        people, sets, signatures, rows, target, known, _rng(seed)
-                    )
-                if matching is not None:
-                    readers["matching"] = matching.beliefs(
-                        people, signatures, target, known, seed, readers
-                    )
-                of_reader = {}
-                for reader, every in readers.items():
-                    found = every.of(scene.discloses(name, every.value))
-                    without = _without_link(signatures, target, known, found)
-                    method = matching.method if matching and reader == "matching" else "exact"
-                    of_reader[reader] = found, without, method
-                yield name, known_name, of_reader
+        opened = _Opened.of(self, scene)
+        for known, known_name in enumerate(opened.names):
+            for target, name in enumerate(opened.names):
+                if known_name in scene.task.secrets.others(name, opened.names):
+                    beliefs = opened.beliefs(scene, target, known)
+                    if "pair" not in beliefs:
+                        what = f"reader 'pair' on '{name}' who knows '{known_name}'"
+                        self.omit(scene, what, Statement("omitted.pairs", pairs=PAIRS))
+                    yield name, known_name, beliefs
 
     def _finding(
         self,
@@ -232,7 +183,8 @@ class LinkThroughSensitiveTable(Attack):
                 "knows.value-and-sensitive-table", first=IN_GROUP, attribute=known_name,
                 reader=str(reader),
             ),
-            sampled=found.sampled, details={"known": [known_name], "reader": reader},
+            sampled=found.sampled, estimated=found.estimated,
+            details={"known": [known_name], "reader": reader},
         )  # fmt: skip
 
 
@@ -260,12 +212,86 @@ class _Matching:
     ) -> Found:
         """Beliefs in the truth; an estimate is no lower than those of weaker attackers."""
         found = row_beliefs(
-            people, self.sets, signatures, self.rows, target, known, _rng(seed), self.chance
+            people,
+            self.sets,
+            signatures,
+            self.rows,
+            target,
+            known,
+            np.random.default_rng(seed),
+            self.chance,
         )
         if self.exact:
             return found
         beliefs = [found.belief, *(other.belief for other in weaker.values())]
         return replace(found, belief=np.maximum.reduce(beliefs))
+
+
+@dataclass(frozen=True, eq=False)
+class _Opened:
+    """A decomposed release as its readers see it: targets, sets, T^S, and rows within the sets."""
+
+    names: list[str]  # of the sensitive attributes
+    people: PossibleMembers
+    sets: Sets
+    signatures: SensitiveSignatures
+    rows: RowsOfGroups | None  # None where they are too many
+    matching: _Matching | None
+    seed: int  # all attackers of one attribute look at the same sample of targets
+
+    @classmethod
+    def of(cls, attack: Attack, scene: Scene) -> _Opened:
+        """Open a release; what is too large for a reader is reported."""
+        sensitive = scene.tables[SENSITIVE]
+        names = [column.name for column in sensitive.sensitive]
+        sets, signatures = read_sets(scene.tables, names), signatures_of(sensitive, names)
+        people = read_people(scene, names)
+        matching = None
+        if scene.quick and len(people.kind) > base.TARGETS:
+            drawn = scene.rng.integers(0, len(people.kind), base.TARGETS)
+            people, sets = people.drawn(drawn, sets)
+            # Assignments are of all people, so ``matching`` has no sample to work on.
+            attack.omit(scene, "reader 'matching'", Statement("omitted.not-quick-reader"))
+        else:
+            matching = _matching(attack, scene, names, sets, signatures)
+        rows = _rows_within(sets, signatures)
+        if rows is None:
+            attack.omit(scene, "reader 'row'", _more_than(MOST_ENTRIES))
+        seed = int(scene.rng.integers(2**32))
+        return cls(names, people, sets, signatures, rows, matching, seed)
+
+    @property
+    def strongest(self) -> str:
+        """Return the reader whose beliefs follow from most of the release."""
+        return "row" if self.matching is None else "matching"
+
+    def beliefs(
+        self, scene: Scene, target: int, known: int | None
+    ) -> dict[str, tuple[Found, Floats, str]]:
+        """Return by reader, the strongest last, beliefs, those without a link, and the method."""
+        people, sets, signatures = self.people, self.sets, self.signatures
+        readers: dict[str, Found] = {}
+        methods = {"pair": "exact", "row": "exact"}
+        if known is None:
+            methods["row"] = Statement("figures.rows-in-sets")
+        else:
+            rng = np.random.default_rng(self.seed)
+            pair = pair_beliefs(people, sets, signatures, target, known, rng)
+            readers |= {} if pair is None else {"pair": pair}
+        if self.rows is not None:
+            rng = np.random.default_rng(self.seed)
+            readers["row"] = row_beliefs(people, sets, signatures, self.rows, target, known, rng)
+        if self.matching is not None:
+            methods["matching"] = self.matching.method
+            readers["matching"] = self.matching.beliefs(
+                people, signatures, target, known, self.seed, readers
+            )
+        beliefs = {}
+        for reader, every in readers.items():
+            found = every.of(scene.discloses(self.names[target], every.value))
+            without = _without_link(signatures, target, known, found)
+            beliefs[reader] = found, without, methods[reader]
+        return beliefs
 
 
 def _matching(
@@ -308,17 +334,6 @@ def _more_than(limit: int) -> Statement:
     return Statement("omitted.too-many-edges", most=limit)
 
 
-def _rng(seed: int) -> np.random.Generator:
-    """All attackers of one attribute look at the same sample of targets."""
-    return np.random.default_rng(seed)
-
-
-def _opened(scene: Scene) -> tuple[list[str], Sets, SensitiveSignatures]:
-    sensitive = scene.tables[SENSITIVE]
-    names = [column.name for column in sensitive.sensitive]
-    return names, read_sets(scene.tables, names), signatures_of(sensitive, names)
-
-
 def _list_rows(
     scene: Scene, name: str, knows: str, found: Found, without: Floats, limit: float
 ) -> None:
@@ -357,6 +372,7 @@ class PossibleMembers:
     group: Codes  # (edges,)
     weight: Floats  # (edges,)
     truth: list[Codes]  # by attribute, in the codes of T^S
+    estimated: bool = False  # whether they were drawn, to estimate
 
     def drawn(self, person: Ints, sets: Sets) -> tuple[PossibleMembers, Sets]:
         """Return some people, drawn with replacement, and the sets of the groups of these alone."""
@@ -366,7 +382,7 @@ class PossibleMembers:
         start = starts_of(np.diff(self.start)[kinds])
         truth = [of_attribute[person] for of_attribute in self.truth]
         members = PossibleMembers(
-            kind.astype(np.int32), start, group.astype(np.int32), self.weight[edge], truth
+            kind.astype(np.int32), start, group.astype(np.int32), self.weight[edge], truth, True
         )
         return members, sets_of_groups(sets, groups.astype(np.int64))[1]
 
@@ -448,6 +464,7 @@ class Found:
     known: Codes  # the value that the attacker knows of another attribute; 0 where none is known
     line_of_person: Ints  # (people,) −1 for a person who is not a target
     sampled: bool
+    estimated: bool
 
     def of(self, chosen: Bools) -> Found:
         """The beliefs in some of the lines."""
@@ -460,6 +477,7 @@ class Found:
             self.known[chosen],
             number[self.line_of_person],
             self.sampled,
+            self.estimated,
         )
 
 
@@ -588,7 +606,7 @@ def _mixed(
         mass = likely[held] * of_truth / whole[held]
         top = np.bincount(line[held], mass, len(bottom))
         belief[part] = np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), 0.0)
-    return Found(belief, count, weight, truth, of_known, line_of_person, sampled)
+    return Found(belief, count, weight, truth, of_known, line_of_person, sampled, people.estimated)
 
 
 def expected_rows(

@@ -35,7 +35,7 @@ from discreet.report.risk_verdict import Review, SampledRows
 from discreet.statements import Statement
 from discreet.table.budgets import FIGURE_ROWS
 from discreet.table.coded_table import Column
-from discreet.table.interrupts import interruptible
+from discreet.table.interrupts import interruptible, timing
 
 if TYPE_CHECKING:
     from discreet.attacks.base import RowAtRisk
@@ -177,11 +177,16 @@ def review_release(
         if reason is not None:
             return Review(not_attacked=reason, facts=facts)
     attacks = None
+    timings = release.private["timings"]
     if seconds is not None:
         listed = formed.source_rows() is not None
-        attacks = _attacked(
-            job, reading, formed, manifest, progress, seconds=seconds, list_rows=listed
-        )
+        about = job.attackers.chosen(ledger=job.ledger is not None).names
+        with timing(timings, "attack"):
+            attacks = _attacked(
+                job, reading, formed, manifest, progress, seconds=seconds, list_rows=listed,
+                about=about,
+            )  # fmt: skip
+        release.private["attack_timings"] = dict(attacks.timings)
     if not described:
         return Review(attacks, reason or "", facts=facts)
     # Errors of analysts, but not where p2 of a large table takes as long as a method.
@@ -189,7 +194,8 @@ def review_release(
     original = formed.original.table
     measured = job.measure.divergence and job.measure.figures
     if measured and 0 < original.rows <= FIGURE_ROWS:
-        errors = interruptible(lambda: _errors(formed, manifest, reading))
+        with timing(timings, "errors of analysts"):
+            errors = interruptible(lambda: _errors(formed, manifest, reading))
     columns = [
         (column.name, str(column.role), original[column.name].cardinality, column.cardinality)
         for table in reading.tables.values()

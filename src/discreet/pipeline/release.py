@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -38,14 +36,6 @@ if TYPE_CHECKING:
     from discreet.report.risk_verdict import Review, RiskVerdict
 
 ATTACK_SECONDS = 60.0  # time limit of the attacks that the verdict rests on, unless one is given
-
-
-@contextmanager
-def timing(timings: dict[str, float], step: str) -> Iterator[None]:
-    """Keep the seconds that a step takes."""
-    started = time.perf_counter()
-    yield
-    timings[step] = round(time.perf_counter() - started, 3)
 
 
 def private_facts(source: SourceRows, tables: FormedTables, draft: Draft | None) -> dict[str, Any]:

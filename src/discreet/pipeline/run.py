@@ -45,9 +45,10 @@ from discreet.pipeline.record import (
     locked_ledger,
     require_ledger,
 )
-from discreet.pipeline.release import ATTACK_SECONDS, Proof, Release, private_facts, timing
+from discreet.pipeline.release import ATTACK_SECONDS, Proof, Release, private_facts
 from discreet.releases.manifest import Manifest
 from discreet.table.counts import fixed_order
+from discreet.table.interrupts import timing
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
@@ -143,10 +144,8 @@ def save_release(
     reason = require_reason(accept_risk)
     key = sign if sign is None or isinstance(sign, SigningKey) else SigningKey.load(sign)
     tables, manifest = release.formed, release.manifest.model_copy(deep=True)
-    with (
-        locked_ledger(release.draft, ledger, path) as ledger,
-        timing(release.private["timings"], "save"),
-    ):
+    timings = release.private["timings"]
+    with locked_ledger(release.draft, ledger, path) as ledger:
 
         @contextmanager
         def taking_place(partial: Path) -> Iterator[None]:  # put in place, and record
@@ -155,17 +154,18 @@ def save_release(
                 yield
 
         with release_place(path, force=force, moving=taking_place) as folder:
-            tables.write(
-                folder, format or tables.usual_format, manifest, progress
-            )  # a file a table
+            with timing(timings, "write"):  # a file a table
+                tables.write(folder, format or tables.usual_format, manifest, progress)
             if forget and release.job.output.url is None:
                 tables.forget_cells()
             with hashing(folder, manifest):
-                reading = tables.read_back(folder, manifest, progress)  # codes (rows,) of cells
+                with timing(timings, "read back"):  # codes (rows,) of cells
+                    reading = tables.read_back(folder, manifest, progress)
                 proof = release.proof_of(reading)  # of publish(), if the files have the same cells
                 proof = proof or _prove(release, manifest, reading, progress, ledger)
             language = release.job.output.language
-            write_explanation(folder, manifest, proof.audit.picture, report, key, language)
+            with timing(timings, "explain"):
+                write_explanation(folder, manifest, proof.audit.picture, report, key, language)
             release.review = review_release(release, manifest, reading, attack, progress, report)
             accepted = decide(
                 release, manifest, proof, path, reason, report=report, held=held, job_file=job_file
@@ -186,13 +186,17 @@ def _prove(
     measured: bool = True,
 ) -> Proof:
     """Prove the tables that were read, and write the findings into the manifest."""
+    timings = release.private["timings"]
     progress("audit", 0.0)
-    audit = audit_reading(release, manifest, reading, ledger)  # verdicts, all hold
+    with timing(timings, "audit"):
+        audit = audit_reading(release, manifest, reading, ledger)  # verdicts, all hold
     utility: dict[str, Any] | None = {} if measured else None
     if measured and release.job.measure.figures:
         progress("measures", 0.0)
-        utility = reading.measure(manifest, release.job.measure)  # figures by name
-    attacks = verify_attacks(release.job, reading, release.formed, manifest, progress)
+        with timing(timings, "measure"):
+            utility = reading.measure(manifest, release.job.measure)  # figures by name
+    with timing(timings, "verify"):
+        attacks = verify_attacks(release.job, reading, release.formed, manifest, progress)
     judged = ledger is not None or release.draft is None
     return Proof(reading, manifest, audit, utility, attacks, judged)
 

@@ -115,7 +115,16 @@ def published_details(manifest: Manifest, private: Mapping[str, Any]) -> list[st
         *readers(manifest),
         *known_weaknesses(manifest),
         *explain_privately(manifest, private),
+        *_seconds("Seconds", private.get("timings", {})),
+        *_seconds("Seconds of attacks", private.get("attack_timings", {})),
     ]
+
+
+def _seconds(title: str, timings: Mapping[str, float]) -> list[str]:
+    """Return what took time, the slowest first."""
+    slowest = sorted(timings.items(), key=lambda item: -item[1])
+    shown = [f"{name} {seconds:.2f}" for name, seconds in slowest if seconds >= 0.01]
+    return [f"{title}: {', '.join(shown)}."] if shown else []
 
 
 def audit_lines(audit: Audit, manifest: Manifest, folder: Path) -> list[str]:

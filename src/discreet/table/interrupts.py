@@ -35,6 +35,32 @@ class OutOfTimeError(Exception):
     """Work took longer than it may."""
 
 
+class TimeBudget:
+    """Time by the clock, shared out: what a part leaves is for the parts after it."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self._ends = math.inf if seconds is None else time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        """Return the seconds that are left; infinite without a limit."""
+        return self._ends - time.monotonic()
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit."""
+        return math.isfinite(self._ends)
+
+    @property
+    def spent(self) -> bool:
+        """Whether no time is left."""
+        return self.left <= 0
+
+    def part(self, parts: int, kept: float = 0.0) -> TimeBudget:
+        """Return an equal share of the time for the next of some parts; some of it may be kept."""
+        return TimeBudget(self.left * (1 - kept) / max(parts, 1)) if self.limited else self
+
+
 def interruptible(work: Callable[[], Result], seconds: float | None = None) -> Result:
     """Run work so that Ctrl-C ends the call at once, even during a kernel.
 
@@ -81,6 +107,16 @@ def within(seconds: float, work: Callable[[Progress], Result], progress: Progres
 
     limit = None if math.isinf(seconds) else max(seconds, 0.001)
     return interruptible(lambda: work(tell), limit)
+
+
+@contextmanager
+def timing(timings: dict[str, float], step: str) -> Iterator[None]:
+    """Add up the seconds that a step takes, by the clock."""
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        timings[step] = round(timings.get(step, 0.0) + time.perf_counter() - started, 3)
 
 
 def left_running() -> bool:

@@ -9,6 +9,9 @@ attributes.
 *Association*: Σ|I − I'| / Σ I, I' being the mutual information in p2, apart for both sorts of
 pairs; 0 where everything is kept.
 
+Of tables with so many pairs that all would take long (``PAIR_ROWS``), pairs are drawn at random,
+and D is an estimate with an interval of 95 %: that of a ratio of two means (delta method).
+
 One attacker for all kinds of release, so that they can be compared on one plot.
 
 The attacker knows every person's quasi-identifiers q and believes p2(s | q), what the release
@@ -21,7 +24,7 @@ that may be disclosed harms no person.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations, product
 from typing import Any
@@ -38,6 +41,8 @@ from discreet.typing import Bools, Floats, Ints
 from discreet.utility.implied import Implied, ImpliedUnlinked, exact
 
 Pair = tuple[Column, Column]
+PAIR_ROWS = 2**26  # rows times pairs of columns that are counted; beyond, pairs are drawn
+FEWEST_PAIRS = 100  # that are drawn
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ class DistributionDistance:
     ratio: float | None  # D; None where nothing is linked in the original
     association: float | None  # quasi-identifier–sensitive: Σ|I − I'| / Σ I
     association_sensitive: float | None  # sensitive–sensitive
+    ratio_interval: tuple[float, float] | None = None  # where pairs are drawn
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,7 @@ class Divergence:
     release: DistributionDistance
     unlinked: DistributionDistance
     pairs_left_out: int  # two-way tables that are too large
+    pairs_drawn: int | None = None  # of which figures are estimated; None where all are counted
 
     def lines(self) -> list[str]:
         """For a terminal."""
@@ -71,11 +78,19 @@ class Divergence:
                 "",
             ),
         )
-        return [
+        lines = [
             f"{name:20} {figure:.4f}{unit}   unlinked baseline: {base:.4f}"
             for name, figure, base, unit in shown
             if figure is not None and base is not None
         ]
+        interval = self.release.ratio_interval
+        if interval is not None:
+            low, high = interval
+            lines.append(
+                f"  estimated from {self.pairs_drawn:,} pairs of columns drawn at random: the "
+                f"ratio is {low:.4f} to {high:.4f}"
+            )
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """For the manifest and JSON: ``kl_divergence`` and ``divergence``."""
@@ -89,6 +104,7 @@ class Divergence:
             "divergence": {
                 **release,
                 "pairs_left_out": self.pairs_left_out,
+                **({} if self.pairs_drawn is None else {"pairs_drawn": self.pairs_drawn}),
                 "unlinked": unlinked,
             },
         }
@@ -97,28 +113,40 @@ class Divergence:
 def diverge(original: CodedTable, release: Implied) -> Divergence:
     """Return how far a release is from the original, and the baseline."""
     sides = original.quasi_identifiers, original.sensitive
+    counted, drawn = _counted_pairs(original)
     return Divergence(
-        distance(original, release),
-        distance(original, ImpliedUnlinked(sides, original.rows)),
-        len(_pairs(original)) - len(_kept_pairs(original)),
+        *_distances(original, [release, ImpliedUnlinked(sides, original.rows)]),
+        pairs_left_out=len(_pairs(original)) - len(_kept_pairs(original)),
+        pairs_drawn=len(counted) if drawn else None,
     )
 
 
 def distance(original: CodedTable, release: Implied) -> DistributionDistance:
     """Return how far one distribution is from the original."""
+    (away,) = _distances(original, [release])
+    return away
+
+
+def _distances(original: CodedTable, releases: Sequence[Implied]) -> list[DistributionDistance]:
+    """Return how far some distributions are from the original, by the same pairs of columns."""
     truth = exact([*original.quasi_identifiers, *original.sensitive], original.rows)
-    figures: dict[bool, list[tuple[float, float, float]]] = {True: [], False: []}
-    for first, second in _kept_pairs(original):
-        tables = truth.pair_table(first, second), release.pair_table(first, second)
-        figures[first.role is Role.QUASI_IDENTIFIER].append(_compare(*tables))
-    every = [*figures[True], *figures[False]]
-    linked = sum(information for information, _, _ in every)
-    return DistributionDistance(
-        kl_divergence=kl_divergence(original, release),
-        ratio=sum(away for _, _, away in every) / linked if linked > NEGLIGIBLE else None,
-        association=_lost(figures[True]),
-        association_sensitive=_lost(figures[False]),
-    )
+    pairs, drawn = _counted_pairs(original)
+    figures = np.zeros((len(releases), len(pairs), 3))  # I, I', and the divergence, of each pair
+    for place, (first, second) in enumerate(pairs):
+        table = truth.pair_table(first, second)
+        for number, release in enumerate(releases):
+            figures[number, place] = _compare(table, release.pair_table(first, second))
+    identifying = np.array([one.role is Role.QUASI_IDENTIFIER for one, _ in pairs], bool)
+    return [
+        DistributionDistance(
+            kl_divergence=kl_divergence(original, release),
+            ratio=_ratio(of_release),
+            association=_lost(of_release[identifying]),
+            association_sensitive=_lost(of_release[~identifying]),
+            ratio_interval=_ratio_interval(of_release) if drawn else None,
+        )
+        for release, of_release in zip(releases, figures, strict=True)
+    ]
 
 
 def kl_divergence(original: CodedTable, release: Implied) -> float | None:
@@ -156,6 +184,31 @@ def _kept_pairs(table: CodedTable) -> list[Pair]:
     return [pair for pair in pairs if pair[0].cardinality * pair[1].cardinality <= TABLE_CELLS]
 
 
+def _counted_pairs(table: CodedTable) -> tuple[list[Pair], bool]:
+    """Return the pairs that are counted, and whether they were drawn from all."""
+    pairs = _kept_pairs(table)
+    most = max(PAIR_ROWS // max(table.rows, 1), FEWEST_PAIRS)
+    if len(pairs) <= most:
+        return pairs, False
+    drawn = np.random.default_rng(0).choice(len(pairs), most, replace=False)
+    return [pairs[place] for place in np.sort(drawn)], True
+
+
+def _ratio(figures: Floats) -> float | None:
+    linked = float(figures[:, 0].sum())
+    return float(figures[:, 2].sum()) / linked if linked > NEGLIGIBLE else None
+
+
+def _ratio_interval(figures: Floats) -> tuple[float, float] | None:
+    """Return the interval of a ratio of two means over drawn pairs."""
+    ratio = _ratio(figures)
+    if ratio is None:
+        return None
+    residual = figures[:, 2] - ratio * figures[:, 0]
+    error = float(np.sqrt(residual.var(ddof=1) / len(residual)) / figures[:, 0].mean())
+    return max(ratio - 1.96 * error, 0.0), ratio + 1.96 * error
+
+
 def _compare(original: Floats, release: Floats) -> tuple[float, float, float]:
     """I in the original, I' in the release, and the divergence between them; nats."""
     total = original.sum()
@@ -173,11 +226,11 @@ def _information(table: Floats) -> float:
     return max(float(cell @ np.log(cell / expected) / total), 0.0)
 
 
-def _lost(figures: list[tuple[float, float, float]]) -> float | None:
-    linked = sum(information for information, _, _ in figures)
+def _lost(figures: Floats) -> float | None:
+    linked = float(figures[:, 0].sum())
     if linked <= NEGLIGIBLE:
         return None
-    return sum(abs(before - after) for before, after, _ in figures) / linked
+    return float(np.abs(figures[:, 0] - figures[:, 1]).sum()) / linked
 
 
 @dataclass(frozen=True)

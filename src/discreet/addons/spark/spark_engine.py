@@ -65,11 +65,11 @@ from discreet.pipeline.engine import AddedEngine, FormedTables
 from discreet.pipeline.manifest_draft import require_members
 from discreet.pipeline.read import SourceRows
 from discreet.pipeline.record import Draft, draft_of_groups
-from discreet.pipeline.release import timing
 from discreet.releases.manifest import TableEntry
 from discreet.requirements.judge import limits_knowledge
 from discreet.table.coded_table import Column
 from discreet.table.counts import fixed_order
+from discreet.table.interrupts import timing
 from discreet.table.persons import OneRowEach, Persons
 from discreet.table.roles import ColumnSpec, Role
 

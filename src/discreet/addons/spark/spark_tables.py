@@ -40,7 +40,6 @@ from discreet.methods.base import Progress, Task
 from discreet.pipeline.engine import FormedTables, Reading
 from discreet.pipeline.prepare import prepare
 from discreet.pipeline.read import source_of
-from discreet.pipeline.release import timing
 from discreet.releases.audit.audit import Audit, read_tables
 from discreet.releases.audit.files import hash_of_table
 from discreet.releases.audit.shards import join_shards
@@ -50,6 +49,7 @@ from discreet.releases.measure import measure_release
 from discreet.releases.registry import kind_of
 from discreet.requirements.base import PublishedValues
 from discreet.table.coded_table import CodedTable
+from discreet.table.interrupts import timing
 from discreet.utility.settings import MeasureSettings
 
 if TYPE_CHECKING:

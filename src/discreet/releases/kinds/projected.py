@@ -55,7 +55,7 @@ from discreet.table.budgets import AT_ONCE
 from discreet.table.classes import classes_of, group_codes
 from discreet.table.coded_table import CodedTable, Column, SourceRows, Tables
 from discreet.table.counts import count_classes, order_by_class
-from discreet.table.kernels.lists import sums_of
+from discreet.table.kernels.lists import stretches, sums_of
 from discreet.table.published import PublishedTable
 from discreet.table.roles import Role
 from discreet.typing import Bools, Codes, Floats, Ints
@@ -378,6 +378,13 @@ class ClassTable:
             self._combinations[names] = start, cells, grouped.size[order].astype(np.float64)
         return self._combinations[names]
 
+    def shares(self, name: str) -> Floats:
+        """(classes, values) The share of each value of a sensitive attribute in each class."""
+        start, (cell,), count = self._combined((name,))
+        of_class = np.repeat(np.arange(len(self.size)), np.diff(start))
+        laid = self._sensitive_coverages[name].spread(cell, of_class, count, len(self.size))
+        return laid.T / self.size[:, None]
+
     def holds(self, name: str) -> bool:
         """Return whether a sensitive attribute is in the table."""
         return name in self._sensitive
@@ -480,9 +487,18 @@ class Meeting:
         """(values, values) n · p2 of all pairs of values of two attributes of different tables."""
         base, part = self._base, self._part_of_base
         shares = [self._given_class(column) for column in (first, second)]
-        at_meeting = [share[self._of_table[number]] for number, share in shares]
+        (one, of_one), (other, of_other) = shares
         mass = part * base.size[self._of_table[0]]
-        table: Floats = (at_meeting[0] * mass[:, None]).T @ at_meeting[1]
+        # The second attribute by class of the first one's table: few meetings at a time.
+        order = np.argsort(self._of_table[one], kind="stable")
+        start = np.searchsorted(self._of_table[one][order], np.arange(len(of_one) + 1))
+        beside = np.zeros((len(of_one), of_other.shape[1]))
+        for classes in stretches(np.diff(start) * of_other.shape[1]):
+            meetings = order[start[classes.start] : start[classes.stop]]
+            rows = of_other[self._of_table[other][meetings]] * mass[meetings, None]
+            within = start[classes.start : classes.stop + 1] - start[classes.start]
+            beside[classes] = sums_of(within, rows)
+        table: Floats = of_one.T @ beside
         unmet = base.size * np.maximum(
             1.0 - np.bincount(self._of_table[0], part, len(base.size)), 0.0
         )
@@ -498,9 +514,7 @@ class Meeting:
         """The table that a sensitive attribute is in, and (classes, values) its shares there."""
         for number, table in enumerate((self._base, *self._others)):
             if table.holds(column.name):
-                every = np.eye(column.cardinality, dtype=bool)
-                batch = QueryBatch(np.arange(column.cardinality), {column.name: every})
-                return number, table.answering(batch) / table.size[:, None]
+                return number, table.shares(column.name)
         raise KeyError(column.name)
 
     @property

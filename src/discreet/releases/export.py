@@ -27,7 +27,7 @@ from discreet.errors import AuditError, InputError, ReleaseError
 from discreet.extras import require_extra
 from discreet.io.atomic import hidden_folder
 from discreet.io.column_dictionary import canonical_text, render
-from discreet.io.source import COMPRESSED, FORMAT_OF_ENDING, Source, ignore_progress
+from discreet.io.source import FORMAT_OF_ENDING, Source, ignore_progress
 from discreet.io.spreadsheets import FIRST_EXACT_DAY, write_workbook
 from discreet.io.statistical_files import (
     EXACT_WHOLE,
@@ -139,7 +139,7 @@ def read_labels(path: Path) -> FileLabels:
 
 def _format_of(path: Path) -> ExportFormat:
     endings = [ending.lower() for ending in path.suffixes]
-    if endings and endings[-1] in COMPRESSED:
+    if endings and endings[-1] in (".gz", ".zst"):
         endings = endings[:-1] if endings[-2:-1] == [".csv"] else []
     format = FORMAT_OF_ENDING.get(endings[-1]) if endings else None
     if format is None or ENDINGS.get(format) != endings[-1]:

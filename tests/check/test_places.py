@@ -87,7 +87,7 @@ def test_names_that_need_quotes_and_a_table_without_rows(tmp_path):
 @pytest.mark.parametrize("sees_bytes", [True, False])
 def test_ibis_tells_apart_what_a_collation_does_not(tmp_path, monkeypatch, sees_bytes):
     ibis = pytest.importorskip("ibis", reason="ibis is not installed")
-    from discreet.io.in_place import IbisPlace
+    from discreet.addons.places.counting import IbisPlace
 
     base = sqlite3.connect(tmp_path / "people.db")
     base.execute("CREATE TABLE people (zip TEXT COLLATE NOCASE, ill TEXT, who TEXT)")

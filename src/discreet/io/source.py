@@ -81,6 +81,14 @@ FORMAT_OF_ENDING: dict[str, Format] = {
     ".xls": "excel",
     ".ods": "ods",
 }
+READER_OF_FORMAT: dict[Format, str] = {  # of an add-on; Parquet, Arrow and text need none
+    "spss": "statistics",
+    "stata": "statistics",
+    "sas": "statistics",
+    "xport": "statistics",
+    "excel": "sheets",
+    "ods": "sheets",
+}
 COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
 FIRST_BYTES: dict[bytes, Format] = {  # of formats that standard input may have
     b"PAR1": "parquet",

@@ -30,7 +30,6 @@ from discreet.table.coded_table import CodedTable
 from discreet.utility.settings import MeasureSettings
 
 if TYPE_CHECKING:
-    from discreet.io.in_place import Place
     from discreet.ledger.ledger import Ledger
 
 
@@ -162,11 +161,6 @@ class AddedEngine(Engine[Rows, Formable]):
     @abstractmethod
     def of_frame(cls, frame: Any) -> Self:
         """Return an engine for a frame of its own library, which the release outlives."""
-
-    @classmethod
-    @abstractmethod
-    def place_of_frame(cls, frame: Any) -> Place:
-        """Return where the rows of a frame are counted without a release."""
 
 
 ENGINES: Registry[AddedEngine[Any, Any]] = Registry(

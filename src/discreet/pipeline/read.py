@@ -183,7 +183,7 @@ def _read_columns(
         specs[name] = ColumnSpec(Role.INSENSITIVE, kind)
     # A database, a file, or a frame; each must have all columns of the job.
     if data is None and job.source is not None and job.source.url is not None:
-        from discreet.io.database_tables import opened_table
+        from discreet.io.in_place import opened_table
 
         source = job.source
         with opened_table(str(source.url), job.folder, source.table, source.query) as remote:

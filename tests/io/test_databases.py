@@ -283,7 +283,9 @@ def test_decimals_keep_their_digits(postgres):
     database.run("CREATE TABLE money (amount NUMERIC(10, 3))")
     database.run("INSERT INTO money VALUES (?)", (decimal.Decimal("1.500"),))
     database.close()
-    assert read_frame(url, Path("/"), "money", None)["amount"].to_list() == ["1.500"]
+    assert read_frame(url, Path("/"), "money", None)["amount"].to_list() == [
+        decimal.Decimal("1.500")
+    ]
 
 
 @pytest.mark.parametrize(

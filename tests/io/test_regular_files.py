@@ -169,7 +169,7 @@ ALLOWED = {
     ("io/arrow_files.py", "scan_ipc"): "behind require_file",
     ("io/arrow_files.py", "read_ipc_stream"): "behind require_file",
     ("io/arrow_files.py", "read_ipc_schema"): "behind require_file",
-    ("io/spreadsheets.py", "read_excel"): "behind require_file",
+    ("addons/places/spreadsheets.py", "read_excel"): "behind require_file",
     ("io/writing.py", "read_metadata"): "behind the audit's check of regular files",
     ("io/writing.py", "ParquetFile"): "behind the audit's check of regular files",
     ("addons/spark/reading.py", "ParquetFile"): "behind require_file, and parts of the engine",

@@ -35,9 +35,9 @@ from discreet.io.databases import (
 from discreet.io.header import distinct_names, require_names
 from discreet.io.in_place import COUNT, NUMBER, Place, PlaceKind, RemoteTable
 
-# Types of PostgreSQL whose values are compared as they are read: truth values, integers, floats,
+# Types of PostgreSQL whose values are compared as they are read: truth values, numbers,
 # dates and times. All others are compared as text, as the server writes it.
-PLAIN_TYPES = {16, 20, 21, 23, 700, 701, 1082, 1083, 1114, 1184}
+PLAIN_TYPES = {16, 20, 21, 23, 700, 701, 1082, 1083, 1114, 1184, 1700}
 TEXT_TYPES = {25, 1043}
 
 

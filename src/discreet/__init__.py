@@ -32,9 +32,9 @@ _HOME_OF_NAME = {
     "propose": "discreet.api.propose",
     "explore_projections": "discreet.api.explore",
     "minimal_nodes": "discreet.api.publish",
-    "read_release": "discreet.releases.export",
-    "export": "discreet.releases.export",
-    "codebook": "discreet.releases.codebook",
+    "read_release": "discreet.releases.frames",
+    "export": "discreet.addons.places.export",
+    "codebook": "discreet.addons.places.codebook",
     # What they take
     "Job": "discreet.job.model",
     "Attribute": "discreet.job.parts",
@@ -70,8 +70,8 @@ _HOME_OF_NAME = {
     "Profile": "discreet.job.table_profile",
     "ProposedJob": "discreet.job.proposing.job_text",
     "Exploration": "discreet.api.explore",
-    "Export": "discreet.releases.export",
-    "Codebook": "discreet.releases.codebook",
+    "Export": "discreet.addons.places.export",
+    "Codebook": "discreet.addons.places.codebook",
     # Methods
     "FullDomain": "discreet.methods.full_domain.full_domain",
     "MInvariance": "discreet.methods.series.m_invariance.m_invariance",
@@ -127,6 +127,10 @@ __all__ = ["__version__", *_HOME_OF_NAME]
 if TYPE_CHECKING:
     from discreet.addons.evidence.document import Evidence as Evidence
     from discreet.addons.evidence.make import evidence as evidence
+    from discreet.addons.places.codebook import Codebook as Codebook
+    from discreet.addons.places.codebook import codebook as codebook
+    from discreet.addons.places.export import Export as Export
+    from discreet.addons.places.export import export as export
     from discreet.api.apply import apply as apply
     from discreet.api.attack import attack as attack
     from discreet.api.attack_table import attack_table as attack_table
@@ -188,11 +192,7 @@ if TYPE_CHECKING:
     from discreet.methods.unlinked.unlinked import Unlinked as Unlinked
     from discreet.pipeline.release import Release as Release
     from discreet.releases.audit.audit import Audit as Audit
-    from discreet.releases.codebook import Codebook as Codebook
-    from discreet.releases.codebook import codebook as codebook
-    from discreet.releases.export import Export as Export
-    from discreet.releases.export import export as export
-    from discreet.releases.export import read_release as read_release
+    from discreet.releases.frames import read_release as read_release
     from discreet.releases.manifest import Manifest as Manifest
     from discreet.releases.table_measures import TableMeasures as TableMeasures
     from discreet.requirements.attackers.km_anonymity import KmAnonymity as KmAnonymity

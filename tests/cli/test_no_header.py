@@ -10,7 +10,7 @@ from tests import commands
 from tests.saving import ACCEPTING
 
 import discreet as dc
-from discreet.io.spreadsheets import write_workbook
+from discreet.addons.places.spreadsheets import write_workbook
 
 TYPED = """\
 Ann Smith,1980-02-03,HIV,ann@x.org

@@ -20,7 +20,7 @@ from discreet.errors import AuditError, InfeasibleError, InputError
 from discreet.job.model import Job
 from discreet.pipeline.run import publish_folder
 from discreet.releases.audit.persons import packed_rows, unpacked_rows
-from discreet.releases.export import read_release
+from discreet.releases.frames import read_release
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),

@@ -13,8 +13,8 @@ import pytest
 from tests.saving import UNATTACKED
 
 import discreet as dc
+from discreet.addons.places.database_tables import opened_table, select_of
 from discreet.errors import InputError, JobError
-from discreet.io.database_tables import opened_table, select_of
 from discreet.io.databases import connect, dialect_of, name_of, writing_tables
 from discreet.table.roles import ColumnSpec, Role
 
@@ -283,7 +283,9 @@ def test_decimals_keep_their_digits(postgres):
     database.run("CREATE TABLE money (amount NUMERIC(10, 3))")
     database.run("INSERT INTO money VALUES (?)", (decimal.Decimal("1.500"),))
     database.close()
-    assert read_frame(url, Path("/"), "money", None)["amount"].to_list() == ["1.500"]
+    assert read_frame(url, Path("/"), "money", None)["amount"].to_list() == [
+        decimal.Decimal("1.500")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -356,7 +358,7 @@ def test_types_of_postgresql(postgres):
 
 
 def test_rows_of_several_batches(url, monkeypatch):
-    monkeypatch.setattr("discreet.io.database_tables.ROWS_AT_ONCE", 3)
+    monkeypatch.setattr("discreet.addons.places.database_tables.ROWS_AT_ONCE", 3)
     monkeypatch.setattr("discreet.io.csv.file_pieces.BLOCK_BYTES", 40)
     found = read_frame(url, Path("/"), "people", None).sort("name")
     assert found["name"].to_list() == PEOPLE["name"].to_list()
@@ -373,8 +375,8 @@ def test_an_end_amid_the_rows_is_not_hidden(url, monkeypatch, error):
     frame = pl.DataFrame({"cell": [f"{number:0100}" for number in range(50_000)]})
     with writing_tables(url, Path("/"), {"long": frame}, force=False):
         pass
-    monkeypatch.setattr("discreet.io.database_tables.PieceReader.add", stop)
-    monkeypatch.setattr("discreet.io.database_tables._texts", stop)
+    monkeypatch.setattr("discreet.addons.places.database_tables.PieceReader.add", stop)
+    monkeypatch.setattr("discreet.addons.places.database_tables._texts", stop)
     with pytest.raises(type(error) if isinstance(error, Exception) else error) as raised:
         read_frame(url, Path("/"), "long", None)
     assert "in progress" not in str(raised.value)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
 import datetime as dt
+import lzma
 import os
 import random
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -317,6 +320,28 @@ def test_zstd_text_and_its_damage(tmp_path: Path) -> None:
     path.write_bytes(packed[:-6])
     with pytest.raises(InputError, match="damaged or truncated"):
         read(path)
+
+
+@pytest.mark.parametrize("library", [bz2, lzma])
+def test_bzip2_and_xz_text_and_its_damage(tmp_path: Path, library: Any) -> None:
+    path = tmp_path / f"people.csv.{'xz' if library is lzma else 'bz2'}"
+    text = b"age,ill\n" + b"".join(b"%d,%d\n" % (row % 90, row * row) for row in range(9000))
+    packed = library.compress(text[:8]) + library.compress(text[8:])  # two streams in one file
+    path.write_bytes(packed)
+    assert read(path).rows == 9000
+    assert cells(read(path))["ill"][-1] == str(8999 * 8999)
+    assert is_compressed(path)
+    place = len(packed) - 900
+    for damaged in (packed[:-60], packed[:place] + b"\0" * 9 + packed[place + 9 :]):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match="damaged or truncated"):
+            read(path)
+
+
+def test_a_column_may_be_called_as_bzip2_begins(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_bytes(b"BZh9,ill\n30,flu\n")
+    assert cells(read(path)) == {"BZh9": ["30"], "ill": ["flu"]}
 
 
 def test_text_without_a_header(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from tests.saving import UNATTACKED
 
 import discreet as dc
-from discreet.io.statistical_files import allowed_names
-from discreet.releases.export import ENDINGS
+from discreet.addons.places.export import ENDINGS
+from discreet.addons.places.statistical_files import allowed_names
 
 ROWS = 12
 FRAME = pl.DataFrame(

@@ -15,7 +15,6 @@ from discreet.io.frames import (
     code_frame,
     code_series,
     frame_columns,
-    is_spark_frame,
     plain_frame,
     unwrapped_frame,
 )
@@ -227,10 +226,6 @@ def _place(job: Job, data: Any, table: str | None, query: str | None) -> Place |
     """The database that counts in place; None for a file or a frame."""
     if data is None and job.source is not None and job.source.url is not None:
         return place_of(job.source.url, job.folder, job.source.table, job.source.query)
-    if is_spark_frame(data):
-        from discreet.pipeline.engine import engine_named
-
-        return engine_named("spark").place_of_frame(data)
     return place_of(data, Path.cwd(), table, query)
 
 

@@ -18,7 +18,6 @@ from discreet.cli import (
     beginning,
     checking,
     comparing,
-    exporting,
     hierarchies,
     ledger,
     machine,
@@ -125,8 +124,6 @@ app.command("attack")(attacking.attack)
 app.command("compare")(comparing.compare)
 app.command("compare-tables")(comparing.compare_tables)
 app.command("repair")(repairing.repair)
-app.command("export")(exporting.export)
-app.command("codebook")(exporting.codebook)
 app.command("schema")(beginning.schema)
 app.command("demo")(publishing.demo)
 app.command("warm-up")(machine.warm_up)

@@ -33,6 +33,8 @@ PATIENCE = 2.0  # seconds before a progress bar appears
 COMPILING_PATIENCE = 1.0  # seconds of compiling before a line says so
 COMPILING_INTERVAL = 5.0  # seconds between such lines
 
+ReleasePlace = Annotated[Path, typer.Argument(help="Release folder.")]
+Replace = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print all details.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print only results and errors.")]

@@ -135,6 +135,7 @@ def sort_dictionary(
             f"Column {name!r}: cells of several members have no order, so they cannot be "
             f"{NOUN[kind]}. Leave out the type or the separator."
         )
+    raw = in_utc(raw)
     text = render(raw, kind)
     if spec.separator is not None:
         text = _as_sets(text, spec.separator)
@@ -198,6 +199,14 @@ def render(values: pl.Series, kind: ValueType = ValueType.TEXT) -> pl.Series:
         name = getattr(dtype, "ext_name", None)  # of a type that only another library knows
         raise no_cells(values.name, name() if callable(name) else type(dtype).__name__)
     return values.cast(pl.String)
+
+
+def in_utc(values: pl.Series) -> pl.Series:
+    """Return times of another zone in UTC, which files keep; those at midnight are dates there."""
+    zone = getattr(values.dtype, "time_zone", None)
+    if zone in (None, "UTC") or _all_midnight(values):
+        return values
+    return values.dt.convert_time_zone("UTC")
 
 
 def is_cell_type(dtype: pl.DataType) -> bool:

@@ -31,6 +31,7 @@ SCHEMES: dict[str, Dialect] = {
 READ_SCHEMES: dict[str, Dialect] = {**SCHEMES, "duckdb": "duckdb"}  # of sources
 SECRETS = ("password", "sslpassword", "sslkey")  # parameters that a URL may not contain
 ROWS_AT_ONCE = 50_000
+MOST_DIGITS = 38  # of a decimal
 READING = (
     sqlite3.SQLITE_SELECT,
     sqlite3.SQLITE_READ,
@@ -297,13 +298,27 @@ def column_of_cells(name: str, cells: Sequence[Any]) -> pl.Series:
     import polars as pl
 
     kinds = {type(cell) for cell in cells if cell is not None}
-    plain = len(kinds) <= 1 and not any(
-        kind.__name__ in ("Decimal", "UUID", "dict", "list", "bytes", "memoryview")
-        for kind in kinds
-    )
+    names = {kind.__name__ for kind in kinds}
+    if names == {"Decimal"}:
+        return _decimals(name, cells)
+    plain = len(kinds) <= 1 and not names & {"UUID", "dict", "list", "bytes", "memoryview"}
     if plain or kinds == {int, float}:
         return pl.Series(name, cells, strict=False)
     texts = [None if cell is None else str(cell) for cell in cells]
+    return pl.Series(name, texts, dtype=pl.String)
+
+
+def _decimals(name: str, cells: Sequence[Any]) -> pl.Series:
+    """Return decimals of one scale, as text where they have too many digits."""
+    import polars as pl
+
+    parts = [cell.as_tuple() for cell in cells if cell is not None]
+    if all(isinstance(part.exponent, int) for part in parts):  # not NaN
+        scale = max(max(-part.exponent, 0) for part in parts)
+        digits = scale + max(len(part.digits) + part.exponent for part in parts)
+        if max(digits, scale) <= MOST_DIGITS:
+            return pl.Series(name, cells, dtype=pl.Decimal(MOST_DIGITS, scale))
+    texts = [None if cell is None else format(cell, "f") for cell in cells]
     return pl.Series(name, texts, dtype=pl.String)
 
 
@@ -330,7 +345,7 @@ def _write_frame(database: Database, name: str, frame: pl.DataFrame, *, force: b
                 "to replace it, or choose another `prefix:`."
             )
         database.run(f"DROP TABLE {quoted(name)}")
-    columns = ", ".join(f"{quoted(c.name)} {_type_of(c.dtype)}" for c in frame)
+    columns = ", ".join(f"{quoted(c.name)} {_type_of(c.dtype, database.dialect)}" for c in frame)
     database.run(f"CREATE TABLE {quoted(name)} ({columns})")
     if database.dialect == "postgresql":
         with (
@@ -347,14 +362,24 @@ def _write_frame(database: Database, name: str, frame: pl.DataFrame, *, force: b
         database.run_many(f"INSERT INTO {quoted(name)} VALUES ({marks})", rows)
 
 
-def _type_of(dtype: pl.DataType) -> str:
+def _type_of(dtype: pl.DataType, dialect: Dialect) -> str:
+    if dtype.is_decimal():
+        return f"NUMERIC({dtype.precision}, {dtype.scale})" if dialect != "sqlite" else "TEXT"
     if dtype.is_integer():
         return "BIGINT"
     if dtype.is_float():
         return "DOUBLE PRECISION"
+    if dialect != "sqlite" and (name := _TIMES.get(str(dtype).partition("(")[0])):
+        zoned = getattr(dtype, "time_zone", None) is not None
+        return f"{name} WITH TIME ZONE" if zoned else name
     return {"Date": "DATE", "Boolean": "BOOLEAN"}.get(str(dtype), "TEXT")
 
 
+_TIMES = {"Datetime": "TIMESTAMP", "Time": "TIME"}  # SQLite has none
+
+
 def _cell(value: Any) -> Any:
-    """Return a value for SQLite, which has no dates: they are written as ISO text."""
+    """Return a value for SQLite, which has neither dates nor decimals: they are written as text."""
+    if type(value).__name__ == "Decimal":
+        return str(value)
     return value.isoformat() if hasattr(value, "isoformat") else value

@@ -81,7 +81,15 @@ FORMAT_OF_ENDING: dict[str, Format] = {
     ".xls": "excel",
     ".ods": "ods",
 }
-COMPRESSED = (".gz", ".zst")
+READER_OF_FORMAT: dict[Format, str] = {  # of an add-on; Parquet, Arrow and text need none
+    "spss": "statistics",
+    "stata": "statistics",
+    "sas": "statistics",
+    "xport": "statistics",
+    "excel": "sheets",
+    "ods": "sheets",
+}
+COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
 FIRST_BYTES: dict[bytes, Format] = {  # of formats that standard input may have
     b"PAR1": "parquet",
     b"ARROW1": "arrow",
@@ -106,9 +114,9 @@ class Source(Validated):
 
     path: Path = Field(
         default=NO_PATH,
-        description="A file: CSV or TSV (also gzip or zstd), Parquet, Arrow, SPSS, Stata, SAS, "
-        "Excel or OpenDocument; a pattern of text, Parquet or Arrow files; a folder of Parquet or "
-        "Arrow files; - for standard input.",
+        description="A file: CSV or TSV (also gzip, zstd, bzip2 or xz), Parquet, Arrow, SPSS, "
+        "Stata, SAS, Excel or OpenDocument; a pattern of text, Parquet or Arrow files; a folder "
+        "of Parquet or Arrow files; - for standard input.",
     )
     url: str | None = Field(
         default=None,
@@ -273,7 +281,8 @@ class Source(Validated):
             formats = ", ".join(get_args(Format)[:-1])
             raise InputError(
                 f"{self.path}: the format does not follow from the file name. Known endings: "
-                f"{known} (text also with .gz or .zst). Set `format:` to {formats} or ods."
+                f"{known} (text also with .gz, .zst, .bz2 or .xz). Set `format:` to {formats} "
+                "or ods."
             )
         return format_
 

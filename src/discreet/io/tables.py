@@ -26,9 +26,10 @@ from discreet.io.csv.layout import (
     wrong_encoding,
 )
 from discreet.io.csv.numbered_cells import NumberedCells, PieceReader, whole_records
+from discreet.io.file_readers import FILE_READERS
 from discreet.io.frames import code_series
 from discreet.io.header import distinct_names, require_names
-from discreet.io.source import Source, Tell, ignore_progress
+from discreet.io.source import READER_OF_FORMAT, Source, Tell, ignore_progress
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import ColumnSpec
 from discreet.typing import Ints
@@ -39,17 +40,10 @@ FileColumns = Callable[[Source, Sequence[str]], Iterator[pl.Series]]  # some, in
 
 def _format(source: Source) -> tuple[FileNames, FileColumns]:
     """Return what reads the names and the columns of a file that is not text."""
-    match source.resolved_format:
-        case "spss" | "stata" | "sas" | "xport":
-            from discreet.io.statistical_files import statistical_columns, statistical_names
-
-            return statistical_names, statistical_columns
-        case "excel" | "ods":
-            from discreet.io.spreadsheets import sheet_columns, sheet_names
-
-            return sheet_names, sheet_columns
-        case _:
-            return arrow_names, arrow_columns
+    added = READER_OF_FORMAT.get(source.resolved_format)
+    if added is None:
+        return arrow_names, arrow_columns
+    return FILE_READERS[added].names, FILE_READERS[added].columns
 
 
 def column_names(source: Source) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from discreet.errors import InputError, ReleaseError
 from discreet.extras import require_pyarrow
 from discreet.io.column_dictionary import as_floats, canonical_text, render
-from discreet.io.csv.layout import GZIP, ZSTD
+from discreet.io.csv.layout import LONGEST_MARK, is_packed
 from discreet.io.source import Tell, ignore_progress
 from discreet.regular_files import open_regular
 from discreet.table.coded_table import CodedTable
@@ -233,7 +233,7 @@ DENSE_BYTES = 1 << 33  # of one table's cells; above, a Parquet file is not rend
 def is_compressed(path: Path) -> bool:
     """Return whether a CSV file is compressed, which reading would unpack to any size."""
     with open_regular(path) as file:
-        return file.read(len(ZSTD)).startswith((GZIP, ZSTD))
+        return is_packed(file.read(LONGEST_MARK))
 
 
 def is_canonical_csv(path: Path, table: CodedTable) -> bool:

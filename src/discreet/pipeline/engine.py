@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
+from discreet.io.kept_types import ColumnSchema, FrameTypes, schema_of
 from discreet.io.writing import OutputFormat
 from discreet.job.model import Job
 from discreet.methods.base import Progress, Task
@@ -30,7 +31,6 @@ from discreet.table.coded_table import CodedTable
 from discreet.utility.settings import MeasureSettings
 
 if TYPE_CHECKING:
-    from discreet.io.in_place import Place
     from discreet.ledger.ledger import Ledger
 
 
@@ -83,6 +83,13 @@ class FormedTables(ABC):
     @abstractmethod
     def frames(self) -> dict[str, Any]:
         """Return the tables as frames, for Python."""
+
+    def schema(self, frames: Mapping[str, Any]) -> dict[str, dict[str, ColumnSchema]]:
+        """Return the type of each column of the frames, beside that of the source if known."""
+        return {
+            name: schema_of(frame, self.entries[name].columns, FrameTypes())
+            for name, frame in frames.items()
+        }
 
     @abstractmethod
     def read(self, manifest: Manifest) -> Reading:
@@ -162,11 +169,6 @@ class AddedEngine(Engine[Rows, Formable]):
     @abstractmethod
     def of_frame(cls, frame: Any) -> Self:
         """Return an engine for a frame of its own library, which the release outlives."""
-
-    @classmethod
-    @abstractmethod
-    def place_of_frame(cls, frame: Any) -> Place:
-        """Return where the rows of a frame are counted without a release."""
 
 
 ENGINES: Registry[AddedEngine[Any, Any]] = Registry(

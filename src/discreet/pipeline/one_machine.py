@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from discreet.io.column_dictionary import render
 from discreet.io.databases import writing_tables
-from discreet.io.frames import FrameKind, code_frame, frame_kind, plain_frame, to_frame
+from discreet.io.frames import FrameKind, code_frame, plain_frame, to_frame
+from discreet.io.kept_types import (
+    ColumnSchema,
+    FrameTypes,
+    exact_columns,
+    frame_of_types,
+    schema_of,
+)
 from discreet.io.writing import OutputFormat, typed_columns, write_table
 from discreet.job.model import Job
 from discreet.methods.base import Ability, Generalized, Outcome, Progress, Task
@@ -30,7 +37,7 @@ from discreet.releases.registry import kind_of_outcome, suppressed_rows
 from discreet.requirements.base import PublishedValues
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.interrupts import interruptible
-from discreet.table.published import PublishedTable
+from discreet.table.published import PublishedColumn, PublishedTable
 from discreet.utility.settings import MeasureSettings
 
 if TYPE_CHECKING:
@@ -50,7 +57,7 @@ class OneMachine(Engine[SourceRows, Outcome]):
             source = read_source(job, data, ledger, lambda share: progress("reading", share))
             sha256 = digest.result()
         from_path = data is None or isinstance(data, str | Path)
-        like = FrameKind.POLARS if from_path else frame_kind(data)
+        like = FrameTypes() if from_path else FrameTypes.of(data)
         return replace(source, sha256=sha256, like=like)
 
     def run(self, job: Job, task: Task, source: SourceRows, seed: int) -> Outcome:
@@ -109,12 +116,18 @@ class LocalTables(FormedTables):
 
     published: Mapping[str, PublishedTable]
     orders: Mapping[str, NDArray[np.int32] | None]  # the random order of each table's rows
-    like: FrameKind  # the kind of frame that came in
+    like: FrameTypes  # of the frame that came in
 
     def frames(self) -> dict[str, Any]:
         return {
-            name: to_frame(table.columns, self.like, self.orders[name])
+            name: frame_of_types(table.columns, self.like, self.task.table, self.orders[name])
             for name, table in self._with_cells().items()
+        }
+
+    def schema(self, frames: Mapping[str, Any]) -> dict[str, dict[str, ColumnSchema]]:
+        return {
+            name: schema_of(frame, self.entries[name].columns, self.like)
+            for name, frame in frames.items()
         }
 
     def read(self, manifest: Manifest) -> LocalReading:
@@ -130,16 +143,20 @@ class LocalTables(FormedTables):
     def write(
         self, folder: Path, format_: OutputFormat, manifest: Manifest, progress: Progress
     ) -> None:
-        types = {name: entry.type for name, entry in manifest.attributes.items()}
         for number, (name, table) in enumerate(self.published.items()):
 
             def tell(share: float, before: int = number) -> None:
                 progress("writing", (before + share) / len(self.published))
 
             file = folder / f"{name}.{format_}"
-            columns = table.columns if format_ == "csv" else typed_columns(table.columns, types)
+            columns = table.columns if format_ == "csv" else self._typed(table, manifest)
             write_table(file, format_, columns, self.orders[name], tell)
             manifest.tables[name].file = file.name
+
+    def _typed(self, table: PublishedTable, manifest: Manifest) -> list[PublishedColumn]:
+        """Return columns with values of their types, for files and databases that have types."""
+        types = {name: entry.type for name, entry in manifest.attributes.items()}
+        return typed_columns(exact_columns(table.columns, self.task.table), types)
 
     def forget_cells(self) -> None:
         self.published = {
@@ -173,10 +190,9 @@ class LocalTables(FormedTables):
     ) -> AbstractContextManager[None]:
         if job.output.url is None:
             return nullcontext()
-        types = {name: entry.type for name, entry in manifest.attributes.items()}
         frames = {
             f"{job.output.prefix}{name}": to_frame(
-                typed_columns(table.columns, types), FrameKind.POLARS, self.orders[name]
+                self._typed(table, manifest), FrameKind.POLARS, self.orders[name]
             )
             for name, table in self.published.items()
         }

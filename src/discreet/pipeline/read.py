@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import InputError, JobError
-from discreet.io.frames import FrameKind, code_frame, frame_columns, plain_frame
+from discreet.io.frames import code_frame, frame_columns, plain_frame
 from discreet.io.header import check_columns, renaming_notice, unnamed_notice
+from discreet.io.kept_types import FrameTypes
 from discreet.io.source import PLACES, Source, Tell, ignore_progress
 from discreet.io.tables import column_names, read_table, suspect_names, written_names
 from discreet.job.identifying import ONE_ROW, Uses, count_uses
@@ -43,7 +44,7 @@ class SourceRows:
     kept: Persons | None = None  # where persons keep several rows: the person of each
     people: PersonHashes | None = None  # (rows, 2) keyed hashes, where there is a ledger
     sha256: str | None = None  # of the source file
-    like: FrameKind = FrameKind.POLARS  # the kind of frame that came in
+    like: FrameTypes = field(default_factory=FrameTypes)  # of the frame that came in
     household: NDArray[np.int32] | None = None  # (rows,) the number of each row's household
 
 
@@ -183,7 +184,7 @@ def _read_columns(
         specs[name] = ColumnSpec(Role.INSENSITIVE, kind)
     # A database, a file, or a frame; each must have all columns of the job.
     if data is None and job.source is not None and job.source.url is not None:
-        from discreet.io.database_tables import opened_table
+        from discreet.io.in_place import opened_table
 
         source = job.source
         with opened_table(str(source.url), job.folder, source.table, source.query) as remote:

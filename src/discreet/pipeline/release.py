@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from discreet.errors import InputError
 from discreet.io.atomic import write_private
+from discreet.io.kept_types import ColumnSchema
 from discreet.io.signatures import SigningKey
 from discreet.io.writing import OutputFormat
 from discreet.job.model import Job
@@ -83,6 +84,15 @@ class Release(Result):
     def tables(self) -> dict[str, Any]:
         """The published tables, as the kind of frame that was given (else Polars)."""
         return self.formed.frames()
+
+    @property
+    def schema(self) -> dict[str, dict[str, ColumnSchema]]:
+        """The type of each published column, and that of the frame that was given.
+
+        ``change`` says why they differ: the cells were generalized, or the library has no column of
+        the source's form.
+        """
+        return self.formed.schema(self.tables)
 
     def coded_tables(self) -> Mapping[str, CodedTable]:
         """The published tables, coded anew from their cells as a reader of files would."""

@@ -8,8 +8,17 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar, say_json
-from discreet.cli.exporting import ReleasePlace, Replace
+from discreet.cli.console import (
+    Debug,
+    Json,
+    Quiet,
+    ReleasePlace,
+    Replace,
+    guarded,
+    note,
+    progress_bar,
+    say_json,
+)
 
 
 class FrameworkChoice(StrEnum):

@@ -55,7 +55,8 @@ from discreet.addons.spark.session import (
 from discreet.addons.spark.spark_tables import SparkTables
 from discreet.errors import InputError, JobError
 from discreet.io.atomic import hidden_folder
-from discreet.io.in_place import COUNT, NUMBER, Place
+from discreet.io.frames import is_spark_frame
+from discreet.io.in_place import COUNT, NUMBER, Place, PlaceKind
 from discreet.job.direct_identifiers import refusal
 from discreet.job.model import Job
 from discreet.ledger.ledger import Ledger
@@ -133,10 +134,6 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
     @classmethod
     def of_frame(cls, frame: Any) -> Self:
         return cls.temporary(frame.sparkSession)
-
-    @classmethod
-    def place_of_frame(cls, frame: Any) -> SparkPlace:
-        return SparkPlace(frame)
 
     @classmethod
     def temporary(cls, session: SparkSession) -> Self:
@@ -364,3 +361,15 @@ class SparkPlace(Place):
         counts = pl.from_pandas(arrow) if not hasattr(counted, "toArrow") else pl.DataFrame(arrow)
         names = [*columns, *([NUMBER] if person else []), COUNT]
         return counts.rename(dict(zip(counts.columns, names, strict=True)))
+
+
+class SparkFrames(PlaceKind):
+    """Data frames of Spark."""
+
+    name: ClassVar[str] = "pyspark"
+
+    @classmethod
+    def place_of_frame(cls, frame: Any) -> Place:
+        if not is_spark_frame(frame):
+            raise InputError(f"A Spark data frame is needed, not {type(frame).__name__}.")
+        return SparkPlace(frame)

@@ -40,6 +40,7 @@ JOB = "job.yaml"
 TABLE_ENDINGS = (
     ".csv", ".tsv", ".txt", ".tab", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".sav",
     ".zsav", ".dta", ".sas7bdat", ".xpt", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".gz", ".zst",
+    ".bz2", ".xz",
 )  # fmt: skip
 JOB_ENDINGS = (".yaml", ".yml")
 MOST_PLACES = 2000

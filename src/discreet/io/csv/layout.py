@@ -5,13 +5,15 @@ The bytes of a text file in UTF-8, whatever its compression and encoding.
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import csv
 import gzip
 import io
+import lzma
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -24,7 +26,8 @@ from discreet.io.source import Source
 from discreet.listing import listed_columns, looks_like_cell
 from discreet.regular_files import Unpacking, open_regular
 
-GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+GZIP, ZSTD, XZ = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00"
+BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")  # a header alone could be a column's name
 BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -32,6 +35,7 @@ BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+LONGEST_MARK = 10  # bytes
 READ_AT_ONCE = 1 << 20  # bytes; also the longest header
 PACKED_AT_ONCE = 1 << 16  # little, for it may unpack to much
 
@@ -47,7 +51,7 @@ def open_utf8(source: Source) -> Iterator[IO[bytes]]:
                 stream = io.BufferedReader(_Transcoder(stream, source))
             _pass_byte_order_mark(stream, source)
             yield stream
-    except (EOFError, gzip.BadGzipFile, zlib.error):
+    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError):
         raise InputError(
             f"{source.path}: the compressed file is damaged or truncated. Get it again."
         ) from None
@@ -56,11 +60,38 @@ def open_utf8(source: Source) -> Iterator[IO[bytes]]:
 
 
 def _unzipped(file: Any, source: Source) -> io.BufferedReader:
-    start = file.peek(4)[:4]
-    if start != ZSTD and start[:2] != GZIP:
+    opener = _opener(file.peek(LONGEST_MARK)[:LONGEST_MARK])
+    if opener is None:
         return cast(io.BufferedReader, file)
-    packed = _Unpacked(file) if start == ZSTD else gzip.GzipFile(fileobj=file)
-    return io.BufferedReader(Unpacking(packed, source.path), READ_AT_ONCE)
+    return io.BufferedReader(Unpacking(opener(file), source.path), READ_AT_ONCE)
+
+
+def is_packed(start: bytes) -> bool:
+    """Return whether the first bytes of a file are those of a compressed one."""
+    return _opener(start) is not None
+
+
+def _opener(start: bytes) -> Callable[[Any], Any] | None:
+    """Return what unpacks a file that begins with some bytes; None for plain text."""
+    if start.startswith(ZSTD):
+        return _Unpacked
+    if start.startswith(GZIP):
+        return lambda file: gzip.GzipFile(fileobj=file)
+    if start.startswith(XZ):
+        return lzma.LZMAFile
+    return _Bunzipped if BZIP2.match(start) else None
+
+
+class _Bunzipped(bz2.BZ2File):
+    """The bytes of a bzip2 file; damage raises EOFError, as truncation does."""
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            return super().readinto(buffer)
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise EOFError from None
 
 
 class _Unpacked(io.RawIOBase):

@@ -12,7 +12,6 @@ from urllib.parse import quote, urlsplit
 
 from discreet.errors import InputError
 from discreet.io.csv.layout import lacks_header
-from discreet.io.database_tables import opened_table
 from discreet.io.databases import dialect_of, file_of
 from discreet.io.frames import (
     code_frame,
@@ -22,7 +21,12 @@ from discreet.io.frames import (
     unwrapped_frame,
 )
 from discreet.io.header import renaming_notice, without_copies
-from discreet.io.in_place import is_url, require_file_for, require_one_table
+from discreet.io.in_place import (
+    is_url,
+    opened_table,
+    require_file_for,
+    require_one_table,
+)
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table, written_names
 from discreet.job.proposing.date_columns import DATE_FORMATS, date_format

@@ -23,25 +23,24 @@ from typing import IO, Any, Literal, cast, get_args
 import numpy as np
 import polars as pl
 
-from discreet.errors import AuditError, InputError, ReleaseError
-from discreet.extras import require_extra
-from discreet.io.atomic import hidden_folder
-from discreet.io.column_dictionary import canonical_text, render
-from discreet.io.source import COMPRESSED, FORMAT_OF_ENDING, Source, ignore_progress
-from discreet.io.spreadsheets import FIRST_EXACT_DAY, write_workbook
-from discreet.io.statistical_files import (
+from discreet.addons.places.spreadsheets import FIRST_EXACT_DAY, write_workbook
+from discreet.addons.places.statistical_files import (
     EXACT_WHOLE,
     FileLabels,
     LabelledColumn,
     file_labels,
     write_statistical,
 )
+from discreet.errors import AuditError, InputError, ReleaseError
+from discreet.extras import require_extra
+from discreet.io.atomic import hidden_folder
+from discreet.io.column_dictionary import canonical_text, render
+from discreet.io.source import FORMAT_OF_ENDING, Source, ignore_progress
 from discreet.io.tables import column_names, read_table
 from discreet.io.writing import typed_values, write_csv
 from discreet.regular_files import open_regular, path_of
 from discreet.releases.audit.audit import audit_folder, read_tables
 from discreet.releases.manifest import Manifest
-from discreet.table.bitmaps import sets_of
 from discreet.table.coded_table import CodedTable, Column, Tables
 from discreet.table.published import PublishedColumn
 from discreet.table.roles import ColumnSpec, Role, ValueType
@@ -139,7 +138,7 @@ def read_labels(path: Path) -> FileLabels:
 
 def _format_of(path: Path) -> ExportFormat:
     endings = [ending.lower() for ending in path.suffixes]
-    if endings and endings[-1] in COMPRESSED:
+    if endings and endings[-1] in (".gz", ".zst"):
         endings = endings[:-1] if endings[-2:-1] == [".csv"] else []
     format = FORMAT_OF_ENDING.get(endings[-1]) if endings else None
     if format is None or ENDINGS.get(format) != endings[-1]:
@@ -284,33 +283,3 @@ def _typed(column: Column, as_doubles: bool) -> pl.Series:
     if as_doubles and typed.dtype.is_integer() and not (typed.abs() < EXACT_WHOLE).all():
         return text
     return typed
-
-
-def read_release(folder: str | Path, *, sets: bool = True) -> dict[str, pl.DataFrame]:
-    """The published tables of a release folder.
-
-    With ``sets``, the bits of a multi-valued attribute that all are in one table become sets
-    again, members joined by the attribute's separator. Bits that are in several tables, that
-    hide rare members or that were masked can't be put together; they stay as they are.
-    """
-    folder = path_of(folder, "The release")
-    manifest = Manifest.load(folder)
-    frames = {}
-    for name, table in read_tables(folder, manifest).items():
-        series = {column.name: column.values.gather(column.codes) for column in table}
-        frame = pl.DataFrame(series)
-        frames[name] = with_sets(frame, manifest) if sets else frame
-    return frames
-
-
-def with_sets(frame: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
-    """The same table with the sets that its bits represent."""
-    for attribute, entry in manifest.bitmaps.items():
-        bitmap = entry.to_bitmap(attribute)
-        bits = {name: frame[name] for name in bitmap.bits if name in frame.columns}
-        joined = sets_of(bitmap, bits)
-        if joined is None:
-            continue
-        first = frame.columns.index(bitmap.bits[0])
-        frame = frame.insert_column(first, joined.alias(attribute)).drop(bitmap.bits)
-    return frame

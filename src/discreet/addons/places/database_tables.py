@@ -28,6 +28,7 @@ from discreet.io.csv.file_pieces import cut_file
 from discreet.io.csv.layout import READ_AT_ONCE, Layout
 from discreet.io.csv.numbered_cells import NumberedCells, PieceReader
 from discreet.io.databases import (
+    MOST_DIGITS,
     ROWS_AT_ONCE,
     Database,
     column_name,
@@ -90,6 +91,7 @@ def _without_end(query: str) -> str:
 Typed = Callable[[pl.Series], pl.Series]  # distinct texts as values of their column's type
 
 INTEGERS, FLOATS = (20, 21, 23), (700, 701)  # types of PostgreSQL by their numbers
+NUMERIC = 1700
 BOOLEAN, DATE, TIME, TIMESTAMP, TIMESTAMP_WITH_ZONE = 16, 1082, 1083, 1114, 1184
 
 
@@ -269,6 +271,7 @@ def _type_of_number(number: int) -> Typed:
     if number in FLOATS:
         return _floats
     known: dict[int, Typed] = {
+        NUMERIC: _decimals,
         BOOLEAN: lambda texts: texts == "t",
         DATE: lambda texts: _with_unconverted(texts, texts.str.to_date("%Y-%m-%d", strict=False)),
         TIME: lambda texts: _with_unconverted(
@@ -296,6 +299,16 @@ def _floats(texts: pl.Series) -> pl.Series:
     """Return the nearest doubles, as Python reads them; NaN and infinity among them."""
     numbers = [np.nan if text is None else float(text) for text in texts]
     return pl.Series(numbers, dtype=pl.Float64).set(texts.is_null(), None)
+
+
+def _decimals(texts: pl.Series) -> pl.Series:
+    """Return decimals with the digits of the longest fraction; texts where these are too many."""
+    parts = texts.str.strip_chars_start("-").str.split_exact(".", 1).struct.unnest()
+    scale = int(parts["field_1"].str.len_chars().max() or 0)
+    digits = scale + int(parts["field_0"].str.len_chars().max() or 0)
+    if digits > MOST_DIGITS:
+        return texts
+    return _with_unconverted(texts, texts.cast(pl.Decimal(MOST_DIGITS, scale), strict=False))
 
 
 def _with_unconverted(texts: pl.Series, values: pl.Series) -> pl.Series:

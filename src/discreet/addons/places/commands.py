@@ -7,14 +7,21 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import Debug, Json, Quiet, guarded, note, say_json
+from discreet.cli.console import (
+    Debug,
+    Json,
+    Quiet,
+    ReleasePlace,
+    Replace,
+    guarded,
+    note,
+    say_json,
+)
 
-ReleasePlace = Annotated[Path, typer.Argument(help="Release folder.")]
 LabelFile = Annotated[
     Path | None,
     typer.Option("--labels", help="SPSS, Stata or SAS file whose labels are kept."),
 ]
-Replace = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 
 
 def export(
@@ -46,9 +53,9 @@ def export(
         import tempfile
         from typing import cast
 
+        from discreet.addons.places.export import ENDINGS, ExportFormat, copy_to
+        from discreet.addons.places.export import export as write
         from discreet.errors import InputError
-        from discreet.releases.export import ENDINGS, ExportFormat, copy_to
-        from discreet.releases.export import export as write
 
         if format is not None and format not in ENDINGS:
             raise InputError(f"--format is one of {', '.join(ENDINGS)}; found '{format}'.")
@@ -85,7 +92,7 @@ def codebook(
 ) -> None:
     """Write the codebook of a release: columns, values, labels and counts."""
     with guarded(debug=debug):
-        from discreet.releases.codebook import codebook as describe
+        from discreet.addons.places.codebook import codebook as describe
 
         describe(release, labels=labels).save(to, force=force)
         if not quiet:

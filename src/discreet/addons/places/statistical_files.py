@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import polars as pl
 
 from discreet.errors import InputError, ReleaseError
 from discreet.extras import require_extra
 from discreet.io.column_dictionary import render
+from discreet.io.file_readers import FileReader
 from discreet.io.source import Source
 from discreet.regular_files import require_unpacked_cells
 from discreet.table.roles import ValueType
@@ -42,13 +43,21 @@ class FileLabels:
     missing: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)  # ranges
 
 
-def statistical_names(source: Source) -> list[str]:
-    """Return the names of a file's columns."""
-    return list(_read(source, metadataonly=True)[1].column_names)
+class StatisticalFiles(FileReader):
+    """Files of SPSS, Stata and SAS."""
+
+    name: ClassVar[str] = "statistics"
+
+    @classmethod
+    def names(cls, source: Source) -> list[str]:
+        return list(_read(source, metadataonly=True)[1].column_names)
+
+    @classmethod
+    def columns(cls, source: Source, names: Sequence[str]) -> Iterator[pl.Series]:
+        return _statistical_columns(source, names)
 
 
-def statistical_columns(source: Source, names: Sequence[str]) -> Iterator[pl.Series]:
-    """Yield some columns of a file."""
+def _statistical_columns(source: Source, names: Sequence[str]) -> Iterator[pl.Series]:
     keep = source.user_missing == "keep"
     options = {} if source.resolved_format == "xport" else {"user_missing": keep}
     shape = _read(source, metadataonly=True)[1]

@@ -16,16 +16,17 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from xml.sax.saxutils import escape, quoteattr
 
 import polars as pl
 
+from discreet.addons.places.statistical_files import whole_numbers
 from discreet.errors import InputError, ReleaseError
 from discreet.extras import require_extra
+from discreet.io.file_readers import FileReader
 from discreet.io.header import distinct_names, numbered_names
 from discreet.io.source import Source
-from discreet.io.statistical_files import whole_numbers
 from discreet.regular_files import require_unpacked_archive
 
 MOST_ROWS = (1 << 20) - 1  # below the header
@@ -58,13 +59,22 @@ PARTS = {
 }
 
 
-def sheet_names(source: Source) -> list[str]:
-    """Return the names of a sheet's columns as they are written."""
-    with _readable(source):
-        return _names(source, *_open(source))
+class Spreadsheets(FileReader):
+    """Sheets of Excel and OpenDocument files."""
+
+    name: ClassVar[str] = "sheets"
+
+    @classmethod
+    def names(cls, source: Source) -> list[str]:
+        with _readable(source):
+            return _names(source, *_open(source))
+
+    @classmethod
+    def columns(cls, source: Source, names: Sequence[str]) -> Iterator[pl.Series]:
+        return _sheet_columns(source, names)
 
 
-def sheet_columns(source: Source, names: Sequence[str]) -> Iterator[pl.Series]:
+def _sheet_columns(source: Source, names: Sequence[str]) -> Iterator[pl.Series]:
     """Yield some columns of a sheet."""
     with _readable(source):
         book, sheet = _open(source)

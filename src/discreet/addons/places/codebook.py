@@ -18,17 +18,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.errors import InputError
-from discreet.io.spreadsheets import NO_XML
-from discreet.io.statistical_files import FileLabels
-from discreet.regular_files import path_of
-from discreet.releases.export import (
+from discreet.addons.places.export import (
     audited_tables,
     column_label,
     published_labels,
     published_text,
     read_labels,
 )
+from discreet.addons.places.spreadsheets import NO_XML
+from discreet.addons.places.statistical_files import FileLabels
+from discreet.errors import InputError
+from discreet.regular_files import path_of
 from discreet.releases.manifest import Manifest
 from discreet.table.coded_table import Column
 

@@ -17,6 +17,7 @@ import hashlib
 import io
 import os
 import subprocess
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -104,9 +105,7 @@ class PublicTable(NamedTuple):
         if not self.path.endswith(".csv"):  # cells between blanks, below a header of other names
             lines = [line.split() for line in cells.decode().splitlines()[1:]]
             return pl.DataFrame(lines, schema=list(self.roles), orient="row")
-        frame = pl.read_csv(
-            io.BytesIO(cells), infer_schema_length=0, null_values="NA", encoding="utf8-lossy"
-        )
+        frame = pl.read_csv(io.BytesIO(cells), infer_schema_length=0, encoding="utf8-lossy")
         return frame.select(list(self.roles))
 
 
@@ -125,6 +124,14 @@ def judge(name: str, data: object, roles: dict[str, str]) -> list[Judged]:
         Judged(name, column, LETTER[str(one.role)], roles[column], one.confidence, one.reason)
         for column, one in proposed.items()
     ]
+
+
+def judge_file(table: PublicTable, folder: Path) -> list[Judged]:
+    """Judge a public table as ``init`` does, from a file."""
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "table.csv"
+        table.read(folder).write_csv(file)
+        return judge(table.name, file, table.roles)
 
 
 def judge_made(table: LabelledTable) -> list[Judged]:
@@ -172,7 +179,7 @@ def _groups(public: str | None, rows: int) -> dict[str, list[Judged]]:
         folder = Path(os.environ.get("DISCREET_TABLES", "../tables"))
         for table in public_tables():
             if table.part == public:
-                groups[table.name] = judge(table.name, table.read(folder), table.roles)
+                groups[table.name] = judge_file(table, folder)
     else:
         for name, path, roles in real_tables():
             if path.is_file():

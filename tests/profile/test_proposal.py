@@ -307,3 +307,14 @@ def test_amounts_and_degrees_stay_integers_whatever_they_are_of(tmp_path):
     text = propose_job(pl.DataFrame(columns), tmp_path).text
     types = {name: one.get("type") for name, one in yaml.safe_load(text)["attributes"].items()}
     assert types == dict(zip(names, ["integer"] * 3 + ["text"] * 2, strict=True))
+
+
+def test_siblings_of_one_scale_get_one_role():
+    """A satisfaction with the job is no job; what is asked on its scale is answered in secret."""
+    scale = ["1", "2", "3", "4"]
+    names = ["JobSatisfaction", "JobInvolvement", "JobLevel", "JobRole"]
+    cells = [scale * 25, scale * 25, [*scale, "5"] * 20, ["clerk", "nurse"] * 50]
+    columns = [coded_column(name, cell) for name, cell in zip(names, cells, strict=True)]
+    roles = {name: one.role for name, one in suggest_roles(columns).items()}
+    sensitive, known = Role.SENSITIVE, Role.QUASI_IDENTIFIER
+    assert [roles[name] for name in names] == [sensitive, sensitive, known, known]

@@ -1,9 +1,10 @@
 """A role for each column of a table that no job describes, with its reason and its risk.
 
 The steps: what values and names say of each column alone (``_judge``); dates of birth against
-dates of events; columns that follow from others; at most as many quasi-identifiers as an attacker
-plausibly knows; what a wrong role would cost. A proposal is a starting point for review, never a
-decision: it cannot know the attacker's background knowledge. It repeats no value of a column.
+dates of events; one role for siblings; columns that follow from others; at most as many
+quasi-identifiers as an attacker plausibly knows; what a wrong role would cost. A column of unknown
+meaning is sensitive: unprotected, a secret would be lost. A proposal is a starting point for
+review, never a decision: it cannot know the attacker's background knowledge. It repeats no value.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ def suggest_roles(columns: Iterable[Column]) -> dict[str, Proposal]:
     table = list(columns)
     roles = {column.name: _judge(shape_of(column)) for column in table}
     roles |= _dates(table, roles)
+    roles |= _siblings(table, roles)
     roles |= _followers(table, roles)
     roles |= _beyond_the_known(roles)
     roles |= _shared_identifiers(table, roles)
@@ -274,6 +276,31 @@ def _dates(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str
             why = "dates decades before others" if birth else "dates of the last years"
             changed[name] = _proposal(meaning, why, "medium")
     return changed
+
+
+def _siblings(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str, Proposal]:
+    """Columns of one scale whose names share their first or last word are secret, if one is."""
+    families: dict[tuple[str, ...], list[str]] = {}
+    for column in columns:
+        role, words = roles[column.name], words_of(column.name).split()
+        scale = column.text.drop_nulls().to_list() if column.cardinality <= SCALE else []
+        open_to_more = role.meaning is None or role.meaning.sense.role in _PROTECTED
+        if len(scale) > 1 and len(words) > 1 and role.role in _PROTECTED and open_to_more:
+            for at in (0, -1):
+                families.setdefault((str(at), words[at], *scale), []).append(column.name)
+    changed: dict[str, Proposal] = {}
+    for names in families.values():
+        secret = next((name for name in names if roles[name].role is Role.SENSITIVE), None)
+        for name in names if secret is not None else ():
+            if roles[name].role is not Role.SENSITIVE:
+                said = f"{roles[name].reason}; of one scale with '{secret}', which is sensitive"
+                changed[name] = replace(
+                    roles[name], role=Role.SENSITIVE, reason=said, confidence="low", meaning=None
+                )
+    return changed
+
+
+SCALE = 12  # values of a scale, at most
 
 
 def _followers(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str, Proposal]:

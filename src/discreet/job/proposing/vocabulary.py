@@ -75,6 +75,7 @@ class Meaning(Enum):
     HABIT = Sense(_S, "the use of alcohol, tobacco or drugs")
     WELFARE = Sense(_S, "a social benefit")
     RESULT = Sense(_S, "a result of an examination")
+    OPINION = Sense(_S, "an opinion or feeling")
 
     @property
     def sense(self) -> Sense:
@@ -190,6 +191,12 @@ _WORDS: dict[Meaning, str] = {
         "vacuna* saude deficiencia gravidez gestante sangue saglik engel* gebelik hamile* kan "
         "alerji* asi"
     ),
+    Meaning.OPINION: (
+        "satisf* dissatisf* happy happiness wellbeing trust attitude* opinion opinions agree* "
+        "approve* approval favo?r* belief* importance stress* zufrieden* meinung* vertrauen "
+        "einstellung* gluck* zustimm* confiance avis bonheur attitudes accord felicidad confianza "
+        "acuerdo satisfac* confianca felicidade concord* memnun* guven mutlu* gorus* tutum*"
+    ),
     Meaning.MONEY: (
         "income incomes salary salaries wage wages earning earnings revenue debt debts credit "
         "loan loans balance savings wealth rent pension tax taxes expenditure* expense expenses "
@@ -212,7 +219,7 @@ _WORDS: dict[Meaning, str] = {
         "dini mezhep"
     ),
     Meaning.POLITICS: (
-        "politic* party vote voter voted voting ballot opinion opinions union+member* trade+union "
+        " trade+union "
         "partei wahl wahlverhalten stimme meinung gewerkschaft parti votes politique syndicat "
         "partido voto votos sindicato oy secim siyasi sendika ideology"
     ),
@@ -263,7 +270,7 @@ _WORDS: dict[Meaning, str] = {
         "erwerb* beschaftigung* branche arbeitgeber emploi secteur employeur entreprise activite "
         "empleo empleador empresa situacion+laboral emprego empregador setor istihdam sektor "
         "isveren isyeri "
-        "self+emp* selfemp* unemp* outwork* employ* worker seniority tenure+job hours+work* "
+        "self+emp* selfemp* unemp* outwork* worker seniority tenure+job hours+work* "
         "hours+week* whrs* work+status years+work* experience exper labor labour job+status "
         "arbeits* beruf*+erfahrung* anciennete heures+travail antiguedad horas+trab* "
         "experiencia deneyim kidem calisma*"

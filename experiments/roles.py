@@ -2,16 +2,22 @@
 
     python -m experiments.roles            # the tables of docs/roles.md
     python -m experiments.roles --wrong    # each column whose proposal is wrong
+    python -m experiments.roles --public looked    # tables of public repositories, in two parts
 
-Real tables are read from the folder DISCREET_DATA where it is there; the others are made up by
-``role_tables``.
+Real tables are read from the folder DISCREET_DATA where it is there; others are made up by
+``role_tables``. Those of ``role_labels.txt`` are read from the folder DISCREET_TABLES, which has a
+clone of each repository under the name owner+name. They were labelled before any rule was run on
+them: a line of labels has a letter for each role that is right, and ``~`` for a blank of a name.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import io
 import os
+import subprocess
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,7 +25,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
-from benchmarks.first_jobs import R_TABLES, package_table
 from experiments.role_tables import HELD_OUT, Drawing, LabelledTable, made_tables
 
 import discreet as dc
@@ -76,42 +81,40 @@ def real_tables() -> Iterator[tuple[str, Path, dict[str, str]]]:
     }  # fmt: skip
 
 
-# Tables of R packages, labelled before any proposal for them was looked at; the rules were not
-# adjusted to them. A letter for each role that is right.
-UNSEEN: dict[str, str] = {
-    "MASS/birthwt": "low:s age:q lwt:qs race:q smoke:s ptl:s ht:s ui:s ftv:s bwt:s",
-    "MASS/survey": "Sex:q Wr.Hnd:qs NW.Hnd:qs W.Hnd:q Fold:qd Pulse:s Clap:qd Exer:qs Smoke:s "
-    "Height:q M.I:d Age:q",
-    "survival/pbc": "id:i time:sd status:s trt:s age:q sex:q ascites:s hepato:s spiders:s "
-    "edema:s bili:s chol:s albumin:s copper:s alk.phos:s ast:s trig:s platelet:s protime:s stage:s",
-    "survival/colon": "id:i study:dn rx:s sex:q age:q obstruct:s "
-    "perfor:s "  # codespell:ignore perfor
-    "adhere:s nodes:s status:s differ:s extent:s surg:s node4:sd time:sd etype:sd",
-    "plm/Males": "nr:i year:qd school:q exper:q union:s ethn:q married:q health:s wage:s "
-    "industry:q occupation:q residence:q",
-    "Ecdat/RetSchool": "wage76:s grade76:q exp76:qd black:q south76:q smsa76:q region:q smsa66:qd "
-    "momdad14:q sinmom14:q nodaded:qd nomomed:qd daded:q momed:q famed:qd age76:q col4:qd",
-    "Ecdat/DoctorContacts": "mdu:s lc:sd idp:sd lpi:sd fmde:sd physlim:s ndisease:s health:s "
-    "linc:s lfam:q educdec:q age:q sex:q child:q black:q",
-    "Ecdat/HI": "whrswk:qs hhi:qsd whi:qsd hhi2:qsd education:q race:q hispanic:q experience:q "
-    "kidslt6:q kids618:q husby:s region:q wght:n",
-    "car/Mroz": "work:qs hoursw:qs child6:q child618:q agew:q educw:q hearnw:s wagew:s hoursh:qs "
-    "ageh:q educh:q wageh:s income:s educwm:q educwf:q unemprate:qd city:q experience:q",
-    "KMsurv/lung": "inst:qd time:sd status:s age:q sex:q ph.ecog:s ph.karno:s pat.karno:s "
-    "meal.cal:s wt.loss:s",
-}
+class PublicTable(NamedTuple):
+    """A table of a public repository, with roles by hand."""
+
+    part: str  # looked: seen while rules were improved; held: measured alone
+    repository: str
+    commit: str
+    path: str
+    sha256: str
+    roles: dict[str, str]  # by column; a letter for each role that is right
+
+    @property
+    def name(self) -> str:
+        return self.path.removeprefix("csv/").removesuffix(".csv")
+
+    def read(self, folder: Path) -> pl.DataFrame:
+        """The labelled columns of the committed file, read from a clone of its repository."""
+        clone = folder / self.repository.replace("/", "+")
+        command = ["git", "-C", str(clone), "show", f"{self.commit}:{self.path}"]
+        cells = subprocess.run(command, capture_output=True, check=True).stdout
+        if hashlib.sha256(cells).hexdigest() != self.sha256:
+            raise ValueError(f"{self.name}: other content than that which was labelled")
+        if not self.path.endswith(".csv"):  # cells between blanks, below a header of other names
+            lines = [line.split() for line in cells.decode().splitlines()[1:]]
+            return pl.DataFrame(lines, schema=list(self.roles), orient="row")
+        frame = pl.read_csv(io.BytesIO(cells), infer_schema_length=0, encoding="utf8-lossy")
+        return frame.select(list(self.roles))
 
 
-def unseen_tables() -> Iterator[tuple[str, pl.DataFrame, dict[str, str]]]:
-    """The tables of the package pydataset with roles by hand, where it is installed."""
-    for name, labels in UNSEEN.items():
-        try:
-            cells = package_table("pydataset", f"{R_TABLES}/{name}.csv")
-        except (FileNotFoundError, KeyError):
-            continue
-        frame = pl.read_csv(io.BytesIO(cells), infer_schema_length=0, null_values="NA")
-        roles = dict(one.rsplit(":", 1) for one in labels.split())
-        yield name, frame.select(list(roles)), roles
+def public_tables() -> Iterator[PublicTable]:
+    """The labelled tables of public repositories (role_labels.txt)."""
+    lines = Path(__file__).with_name("role_labels.txt").read_text(encoding="utf-8").splitlines()
+    for head, labels in zip(lines[::2], lines[1::2], strict=True):
+        pairs = (label.rsplit(":", 1) for label in labels.split())
+        yield PublicTable(*head.split(), {name.replace("~", " "): role for name, role in pairs})
 
 
 def judge(name: str, data: object, roles: dict[str, str]) -> list[Judged]:
@@ -121,6 +124,14 @@ def judge(name: str, data: object, roles: dict[str, str]) -> list[Judged]:
         Judged(name, column, LETTER[str(one.role)], roles[column], one.confidence, one.reason)
         for column, one in proposed.items()
     ]
+
+
+def judge_file(table: PublicTable, folder: Path) -> list[Judged]:
+    """Judge a public table as ``init`` does, from a file."""
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "table.csv"
+        table.read(folder).write_csv(file)
+        return judge(table.name, file, table.roles)
 
 
 def judge_made(table: LabelledTable) -> list[Judged]:
@@ -161,35 +172,47 @@ def _rows(groups: dict[str, list[Judged]]) -> Iterator[str]:
         yield f"| {name} | {len(columns)} | {right:.0%} | " + " | ".join(cells) + " |"
 
 
+def _groups(public: str | None, rows: int) -> dict[str, list[Judged]]:
+    """The judged columns of each table, and of several together."""
+    groups: dict[str, list[Judged]] = {}
+    if public is not None:
+        folder = Path(os.environ.get("DISCREET_TABLES", "../tables"))
+        for table in public_tables():
+            if table.part == public:
+                groups[table.name] = judge_file(table, folder)
+    else:
+        for name, path, roles in real_tables():
+            if path.is_file():
+                groups[name] = judge(name, path, roles)
+        held = {make(Drawing(30, 1)).name for make in HELD_OUT}
+        for made in made_tables(rows):
+            groups[made.name] = judge_made(made)
+        groups["held out"] = [one for name in held for one in groups[name]]
+    every = dict.fromkeys(one for columns in groups.values() for one in columns)
+    return groups | {"all": list(every)}
+
+
 def main() -> None:
     """Print precision and recall."""
     parser = argparse.ArgumentParser(description="Proposed roles against roles by hand.")
     parser.add_argument("--rows", type=int, default=2000, help="of each made-up table")
     parser.add_argument("--wrong", action="store_true", help="list the wrong proposals")
+    parser.add_argument("--public", choices=("looked", "held"), help="tables of repositories")
     given = parser.parse_args()
     start = time.perf_counter()
-    groups: dict[str, list[Judged]] = {}
-    for name, path, roles in real_tables():
-        if path.is_file():
-            groups[name] = judge(name, path, roles)
-    held = {make(Drawing(30, 1)).name for make in HELD_OUT}
-    for table in made_tables(given.rows):
-        groups[table.name] = judge_made(table)
-    unseen = [one for name, *rest in unseen_tables() for one in judge(name, *rest)]
-    every = [one for columns in groups.values() for one in columns]
-    apart = [one for one in every if one.table in held]
-    groups |= {"held out": apart, "all": every}
-    if unseen:
-        groups |= {"tables of R packages": unseen}
+    groups = _groups(given.public, given.rows)
     print("\n".join(_rows(groups)))
     print()
+    every = groups["all"]
     for level in ("high", "medium", "low"):
         some = [one for one in every if one.confidence == level]
         if some:
             print(f"{level}: {sum(one.ok for one in some) / len(some):.0%} of {len(some)} right")
+    missed = Counter(one.proposed for one in every if not one.ok and one.right[0] == "s")
+    print("sensitive columns are missed as", {NAME[key]: count for key, count in missed.items()})
     print(f"{time.perf_counter() - start:.1f} s")
     if given.wrong:
-        for one in (*every, *unseen):
+        for one in every:
             if not one.ok:
                 right = " or ".join(NAME[letter] for letter in one.right)
                 print(

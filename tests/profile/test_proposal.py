@@ -43,7 +43,10 @@ ROWS = range(100)
         ("ref", [7 * i for i in ROWS], Role.IDENTIFIER),
         ("remark", [f"a long remark about the person numbered {i}" for i in ROWS], Role.DROP),
         ("age", [i % 40 for i in ROWS], Role.QUASI_IDENTIFIER),
-        ("weight", [i / 7 for i in ROWS], Role.QUASI_IDENTIFIER),  # a measure
+        ("weight", [40 + i / 7 for i in ROWS], Role.SENSITIVE),  # a measure
+        ("birth_weight", [1200 + 31 * (i % 60) for i in ROWS], Role.SENSITIVE),  # in grams
+        ("wt", [40 + i / 7 for i in ROWS], Role.SENSITIVE),  # a person's, not a sample's
+        ("weight", [3 ** (i % 12) + i / 9 for i in ROWS], Role.WEIGHT),  # of many magnitudes
         ("weight", [1 + i / 100 for i in ROWS], Role.WEIGHT),  # of a sample
         ("name of ward", [f"w{i % 4}" for i in ROWS], Role.QUASI_IDENTIFIER),
         ("salary-class", [f"{i % 2}" for i in ROWS], Role.SENSITIVE),
@@ -54,8 +57,16 @@ ROWS = range(100)
         ("Doğum yılı", [1950 + i % 50 for i in ROWS], Role.QUASI_IDENTIFIER),
         ("household_id", [f"H{i // 3:06}" for i in ROWS], Role.DROP),
         ("country", ["x" for _ in ROWS], Role.INSENSITIVE),
-        ("sometimes", ["x" if i % 2 else None for i in ROWS], Role.QUASI_IDENTIFIER),
-        ("identity", [f"{i % 3}" for i in ROWS], Role.QUASI_IDENTIFIER),  # no word 'id' in it
+        ("sometimes", ["x" if i % 2 else None for i in ROWS], Role.SENSITIVE),
+        ("identity", [f"{i % 3}" for i in ROWS], Role.SENSITIVE),  # no word 'id' in it
+        ("zq7", [f"{i % 3}" for i in ROWS], Role.SENSITIVE),  # whatever it is
+        ("female", [i % 2 for i in ROWS], Role.QUASI_IDENTIFIER),  # a value as a name
+        ("afro_black", [i % 2 for i in ROWS], Role.QUASI_IDENTIFIER),
+        ("asthma", [i % 2 for i in ROWS], Role.SENSITIVE),
+        ("educw", [i % 9 for i in ROWS], Role.QUASI_IDENTIFIER),  # a wife's
+        ("wageh", [100 + i % 50 for i in ROWS], Role.SENSITIVE),  # a husband's
+        ("when", [1990 + i % 9 for i in ROWS], Role.QUASI_IDENTIFIER),  # years
+        ("PCS", [20 + i / 7 for i in ROWS], Role.SENSITIVE),  # decimals are no occupations
     ],
 )
 def test_roles(name, cells, role):
@@ -264,13 +275,15 @@ def test_one_weight_and_one_household_are_proposed():
             "hhid": [1000 + i // 3 for i in rows],
             "household_id": [7000 + i // 2 for i in rows],
             "pweight": [3 + i / 7 for i in rows],
-            "wgt": [0.0 if i == 5 else 2 + i / 9 for i in rows],
+            "hhweight": [0.0 if i == 5 else 2 + i / 9 for i in rows],
             "illness": [["flu", "gout", "none"][i % 3] for i in rows],
         }
     )
     roles = {name: one.role for name, one in dc.propose(frame).roles.items()}
     assert roles["pweight"] is Role.WEIGHT
-    assert roles["wgt"] is Role.DROP  # a row of weight 0 represents nobody; the others are unique
+    assert (
+        roles["hhweight"] is Role.DROP
+    )  # a row of weight 0 represents nobody; the others are unique
     assert sorted([roles["hhid"], roles["household_id"]]) == [Role.DROP, Role.HOUSEHOLD]
     text = dc.propose(frame).text
     assert "population-risk: {at_most: 0.09}" in text
@@ -294,3 +307,14 @@ def test_amounts_and_degrees_stay_integers_whatever_they_are_of(tmp_path):
     text = propose_job(pl.DataFrame(columns), tmp_path).text
     types = {name: one.get("type") for name, one in yaml.safe_load(text)["attributes"].items()}
     assert types == dict(zip(names, ["integer"] * 3 + ["text"] * 2, strict=True))
+
+
+def test_siblings_of_one_scale_get_one_role():
+    """A satisfaction with the job is no job; what is asked on its scale is answered in secret."""
+    scale = ["1", "2", "3", "4"]
+    names = ["JobSatisfaction", "JobInvolvement", "JobLevel", "JobRole"]
+    cells = [scale * 25, scale * 25, [*scale, "5"] * 20, ["clerk", "nurse"] * 50]
+    columns = [coded_column(name, cell) for name, cell in zip(names, cells, strict=True)]
+    roles = {name: one.role for name, one in suggest_roles(columns).items()}
+    sensitive, known = Role.SENSITIVE, Role.QUASI_IDENTIFIER
+    assert [roles[name] for name in names] == [sensitive, sensitive, known, known]

@@ -243,20 +243,42 @@ def test_a_further_sort_of_change_is_one_more_entry(job, monkeypatch):
     assert all(Problem.SINGLED_OUT in problems for problems in seen)
 
 
-def test_rare_values_are_a_candidate_where_jobs_have_the_key(monkeypatch):
-    asked = Job.parse(JOB)
-    situation = Situation(
-        asked,
-        repairing.Original.read(asked, people(50)).coded,
-        frozenset({Problem.EMPTY}),
+def situation_of(asked: Job, table: pl.DataFrame, **more) -> Situation:
+    coded = repairing.Original.read(asked, table).coded
+    return Situation(asked, coded, **({"problems": frozenset(Problem)} | more))
+
+
+def test_rare_values_are_treated_and_fine_numbers_become_coarser():
+    asked = Job.parse(JOB.replace("disease: {role: sensitive}", "disease: {role: sensitive}\n"
+                                  "  pay: {role: sensitive, type: integer}"))  # fmt: skip
+    table = people(200, pay=np.arange(200) * 37 % 4001)
+    fine, skewed, *_ = job_changes.treat_rare_values(situation_of(asked, table))
+    hierarchy, rare = fine.edits
+    assert hierarchy.trail == ("attributes", "pay", "hierarchy")
+    assert hierarchy.value["intervals"][-1] == "*"
+    assert rare == Edit(("attributes", "pay", "rare"), "lift")
+    assert Edit(("attributes", "disease", "rare"), "auto") in skewed.edits
+    lifted = dc.publish(table, repairing.edited_job(asked, fine.edits), seed=1)
+    assert lifted.audit.ok
+    (published,) = [one for one in lifted.tables.values() if "pay" in one.columns]
+    assert published["pay"].str.contains("-|,").any()
+
+
+def test_beliefs_in_a_minority_are_bounded_by_the_distance_from_the_table():
+    """70 % of the rows have one value, 25 % another: t = 0.25 keeps the second below one half."""
+    asked = Job.parse(JOB.replace("{role: sensitive}", "{role: sensitive, type: integer}"))
+    table = people(200, disease=[0] * 140 + [1] * 50 + [2] * 10)
+    found = situation_of(asked, table, accused=("disease",))
+    (change,) = job_changes.bound_beliefs(found)
+    bound = {"attribute": ["disease"], "t": 0.25}
+    assert change.edits == (
+        Edit(("requirements", 2), {"t-closeness": bound}),
+        Edit(("attributes", "disease", "distance"), "equal"),
     )
-    fields = dict(Attribute.model_fields)
-    fields.pop("rare", None)
-    monkeypatch.setattr(Attribute, "model_fields", fields, raising=False)
-    assert not [*job_changes.treat_rare_values(situation)]
-    monkeypatch.setattr(Attribute, "model_fields", {**fields, "rare": None}, raising=False)
-    (change, *_) = job_changes.treat_rare_values(situation)
-    assert change.edits == (Edit(("attributes", "disease", "rare"), "auto"),)
+    release = dc.publish(table, repairing.edited_job(asked, change.edits), seed=1)
+    assert release.audit.ok
+    even = people(200, disease=[0] * 102 + [1] * 98)  # a second value is nearly half: no bound
+    assert not [*job_changes.bound_beliefs(situation_of(asked, even, accused=("disease",)))]
 
 
 def test_no_change_weakens_a_requirement():

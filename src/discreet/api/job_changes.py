@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.hierarchies.automatic import propose
 from discreet.job.edits import REMOVED, Edit
 from discreet.job.model import Job
-from discreet.job.parts import Attribute
 from discreet.methods.registry import METHODS
 from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable, Column
@@ -199,37 +199,92 @@ def unpublish_accused(situation: Situation) -> Iterator[Change]:
 
 @solves(*_RISKS)
 def bound_beliefs(situation: Situation) -> Iterator[Change]:
-    """Bound the share of each guessed value in a group by one half, which bounds the belief in it.
+    """Bound the share of each guessed value in a group, which bounds the belief in it.
 
-    That is impossible for an attribute of which one value fills more than half of the rows, and
-    unlikely for one that is guessed at a level of its hierarchy. The first change does not publish
-    these.
+    By one half; or where one value fills more than half of the table, by the distance from the
+    table, so that the others stay below one half. That is impossible where a second value nearly
+    does, and unlikely at a level of a hierarchy: the first change does not publish these.
     """
-    skewed = [
-        name
-        for name in situation.accused
-        if name in situation.levels or situation.largest_share(name) > 0.5
+    plain = [name for name in situation.accused if name not in situation.levels]
+    balanced = [name for name in plain if situation.largest_share(name) <= MAJORITY]
+    distance = {name: _room(situation.table[name]) for name in plain if name not in balanced}
+    close = [name for name in distance if distance[name] >= CLOSEST]
+    changes = [_shares_bound(situation, balanced)] if balanced else []
+    changes += [
+        _distance_bound(situation, [name for name in close if distance[name] == t], t)
+        for t in sorted({distance[name] for name in close})
     ]
-    balanced = [name for name in situation.accused if name not in skewed]
-    if not balanced:
-        return
-    required = {"p-diversity": {"attribute": balanced, "l": 2}}
-    change = Change(
-        "bound-beliefs",
-        (Edit(("requirements", len(situation.job.requirements)), required),),
-        Statement("repair.shares", columns=balanced),
-        Statement("repair.stronger.cost"),
+    dropped = [name for name in situation.accused if name not in (*balanced, *close)]
+    if changes and dropped:
+        yield _together([*changes, _unpublishing(situation, "unpublish-sensitive", dropped)])
+    if balanced and close:
+        yield _together([changes[0], _unpublishing(situation, "unpublish-sensitive",
+                                                   [*close, *dropped])])  # fmt: skip
+    if changes:
+        yield _together(changes)
+
+
+MAJORITY = 0.5  # share of a value that is believed already without the release
+CLOSEST = 0.1  # a smaller distance from the table leaves hardly any groups
+
+
+def _room(column: Column) -> float:
+    """By how much the second value's share may grow in a group, to stay a minority; rounded."""
+    second = np.sort(column.counts)[-2:][0] / max(column.counts.sum(), 1)
+    return float(np.floor((MAJORITY - second) * 20) / 20)
+
+
+def _shares_bound(situation: Situation, names: Sequence[str]) -> Change:
+    """No value fills more than half of a group."""
+    return _requiring(
+        situation,
+        {"p-diversity": {"attribute": list(names), "l": 2}},
+        Statement("repair.shares", columns=list(names)),
     )
-    if skewed:
-        dropped = _unpublishing(situation, "unpublish-sensitive", skewed)
-        yield replace(
-            change,
-            edits=(*change.edits, *dropped.edits),
-            columns=(),
-            action=Statement("repair.both", first=change.action, second=dropped.action),
-            cost=Statement("repair.both", first=change.cost, second=dropped.cost),
+
+
+def _distance_bound(situation: Situation, names: Sequence[str], t: float) -> Change:
+    """Shares of values in a group are near those of the table."""
+    change = _requiring(
+        situation,
+        {"t-closeness": {"attribute": list(names), "t": t}},
+        Statement("repair.closeness", columns=list(names), t=t),
+    )
+    apart = [
+        Edit(("attributes", name, "distance"), "equal")
+        for name in names
+        if situation.table[name].type.ordered
+    ]
+    return replace(change, edits=(*change.edits, *apart))
+
+
+def _requiring(situation: Situation, requirement: dict[str, Any], action: Statement) -> Change:
+    place = ("requirements", len(situation.job.requirements))
+    cost = Statement("repair.stronger.cost")
+    return Change("bound-beliefs", (Edit(place, requirement),), action, cost)
+
+
+def _together(changes: Sequence[Change]) -> Change:
+    """Return several changes as one; further requirements come after one another."""
+    joined, *others = changes
+    for change in others:
+        new = sum(edit.trail[0] == "requirements" for edit in joined.edits)
+        edits = tuple(
+            replace(edit, trail=(edit.trail[0], int(edit.trail[1]) + new))
+            if edit.trail[0] == "requirements"
+            else edit
+            for edit in change.edits
         )
-    yield change
+        same = joined.cost == change.cost
+        joined = Change(
+            joined.sort,
+            (*joined.edits, *edits),
+            Statement("repair.both", first=joined.action, second=change.action),
+            joined.cost
+            if same
+            else Statement("repair.both", first=joined.cost, second=change.cost),
+        )
+    return joined
 
 
 @solves(Problem.REIDENTIFIED, Problem.SINGLED_OUT, *_RISKS)
@@ -285,24 +340,39 @@ def declare_harmless(situation: Situation) -> Iterator[Change]:
         )
 
 
-@solves(*_GROUPS)
+@solves(*_GROUPS, *_RISKS)
 def treat_rare_values(situation: Situation) -> Iterator[Change]:
-    """Lift, mask or suppress rare values, where jobs have this key."""
-    if "rare" not in Attribute.model_fields:
-        return
-    for columns in _skewed(situation):
-        names = [
-            column.name
-            for column in columns
-            if "rare" not in situation.job.attributes[column.name].model_fields_set
-        ]
-        if names:
-            yield Change(
-                "rare",
-                tuple(Edit(("attributes", name, "rare"), "auto") for name in names),
-                Statement("repair.rare", columns=names),
-                Statement("repair.rare.cost", columns=names),
-            )
+    """Lift rare values along a hierarchy, or mask them, or suppress their rows.
+
+    Numbers and dates get a hierarchy: the lowest level of a column most of whose values are rare
+    becomes coarser.
+    """
+    attributes = situation.job.attributes
+    sensitive = situation.columns(Role.SENSITIVE)
+    fine = [column for column in sensitive if _mostly_rare(column) and column.type.ordered]
+    for columns in (fine, *_skewed(situation)):
+        edits = []
+        treated = [one for one in columns if "rare" not in attributes[one.name].model_fields_set]
+        for column in treated:
+            lifted = column in fine
+            if lifted and attributes[column.name].hierarchy is None:
+                edits.append(Edit(("attributes", column.name, "hierarchy"), propose(column)))
+            edits.append(Edit(("attributes", column.name, "rare"), "lift" if lifted else "auto"))
+        if treated:
+            names = [column.name for column in treated]
+            action = "repair.lift" if columns is fine else "repair.rare"
+            cost = Statement("repair.rare.cost", columns=names)
+            yield Change("rare", tuple(edits), Statement(action, columns=names), cost)
+
+
+FEW = 5  # rows of a value that lifting joins with its neighbours
+MOSTLY = 0.5  # of the rows
+
+
+def _mostly_rare(column: Column) -> bool:
+    """Whether most rows have a value that few have."""
+    rare = column.counts[column.counts < FEW].sum()
+    return bool(rare > MOSTLY * column.counts.sum())
 
 
 @solves(*_GROUPS)

@@ -142,6 +142,7 @@ class Repairs:
     seconds: float
     seed: int
     blocking: str = ""  # which sensitive attributes keep groups from being small
+    untried: int = 0  # changes that were to be tried when the time ended
 
     @property
     def needed(self) -> bool:
@@ -160,6 +161,7 @@ class Repairs:
                 for number, repair in enumerate(self.repairs, 1)
             ],
             "tried": self.tried,
+            "untried": self.untried,
             "cut": self.cut,
             "seconds": round(self.seconds, 3),
             "seed": self.seed,
@@ -176,7 +178,10 @@ class Repairs:
         if coarse and before.loss is not None:
             lines.append(f"  - the quasi-identifiers lose {before.loss:.1%} of their information.")
         lines += [f"  - {self.blocking}"] if self.blocking else []
-        ended = " The time ended the search: --budget gives more." if self.cut else ""
+        ended = ""
+        if self.cut:
+            more = f" with {self.untried} changes untried" if self.untried else ""
+            ended = f" The time ended the search{more}: --budget gives more."
         if not self.repairs:
             return [
                 *lines,
@@ -232,6 +237,10 @@ class _Attempt:
         return [edit for change in self.changes for edit in change.edits]
 
     @property
+    def edits_of(self) -> frozenset[str]:
+        return frozenset(map(repr, self.edits))
+
+    @property
     def sorts(self) -> frozenset[str]:
         return frozenset(change.sort for change in self.changes)
 
@@ -254,7 +263,7 @@ class _Search:
         self._progress, self._budget = progress, budget
         self._begun = time.monotonic()
         self._ends = self._begun + budget
-        self._tried, self._cut = 0, False
+        self._tried, self._untried, self._cut = 0, 0, False
         self._usual = 0.0  # seconds of the first trial on the sample
         self._coarser = 1.0  # by how much the sample loses more than the whole table
         self._seen: set[frozenset[str]] = set()  # edits that were tried on the sample
@@ -286,12 +295,14 @@ class _Search:
             time.monotonic() - self._begun,
             self._seed,
             _blocking(original, before),
+            self._untried,
         )
 
     def _found(self, root: _Attempt, wanted: int) -> list[_Attempt]:
         """Search on the sample, verify on the whole table; return what is better, best first.
 
-        Enough is verified once so many need no decision of the steward and are ready to sign.
+        Enough is verified once so many need no decision of the steward and are ready to sign, and
+        one of them, or the best that is not, publishes a link.
         """
         explored = self._explore(root, time.monotonic() + SEARCHING * self._left())
         verified: list[_Attempt] = []
@@ -301,23 +312,29 @@ class _Search:
                 for one in verified
                 if one.trial.grade is Grade.READY and not any(c.steward for c in one.changes)
             ]
-            if len(ready) >= wanted:
+            if len(ready) >= wanted and any(one.trial.linked for one in verified):
                 break
             self._verify(node.changes, root, verified)
-        # What the sample did not show: go on from the best on the whole table.
+        # What the sample did not show: go on from the best link on the whole table.
         for _ in range(DEPTH):
-            if not verified or min(node.trial.grade for node in verified) is Grade.READY:
+            best = self._best_linked(verified)
+            if best is None or best.trial.grade is Grade.READY:
                 break
-            best = min(verified, key=self._rank)
             for change in [one for changes in self._proposed(best) for one in changes]:
                 self._verify((*best.changes, change), root, verified)
-                if verified and verified[-1].trial.grade is Grade.READY:
+                if verified[-1].trial.grade is Grade.READY:
                     break
-            if min(verified, key=self._rank) is best:
+            if self._best_linked(verified) is best:
                 break
         better = [node for node in verified if self._rank(node)[:2] < self._rank(root)[:2]]
         decided = [node for node in better if node.trial.grade < root.trial.grade]
-        return self._listed(sorted(decided or better, key=self._order))
+        usable = [node for node in decided if node.trial.usable]
+        return self._listed(sorted(usable or decided or better, key=self._order))
+
+    def _best_linked(self, nodes: Sequence[_Attempt]) -> _Attempt | None:
+        """Return the best that tells which sensitive values go with quasi-identifiers."""
+        linked = [node for node in nodes if node.trial.linked]
+        return min(linked or nodes, key=self._rank, default=None)
 
     def _verify(
         self, changes: tuple[Change, ...], root: _Attempt, verified: list[_Attempt]
@@ -326,6 +343,7 @@ class _Search:
         slowest = max(node.trial.seconds for node in (root, *verified))
         if self._left() < slowest / 2:  # the first one also compiled and loaded what others use
             self._cut = True
+            self._untried += 1
             return
         trial = self._whole(changes)
         if trial is not None:
@@ -355,16 +373,19 @@ class _Search:
         for rounds in (1, None):
             seeds, expanded = [root], set()
             for _ in range(DEPTH):
-                for change, seed in self._extensions(seeds, rounds):
+                extensions = self._extensions(seeds, rounds)
+                for number, (change, seed) in enumerate(extensions):
                     if time.monotonic() > ends:
                         self._cut = True
+                        self._untried += len(extensions) - number
                         return explored
                     trial = self._sampled((*seed.changes, change), ends)
                     if trial is not None:
                         explored.append(_Attempt((*seed.changes, change), trial))
                 expanded |= {id(seed) for seed in seeds}
                 ready = [node for node in explored if node.trial.grade is Grade.READY]
-                if len({node.sorts for node in ready}) >= ENOUGH:
+                linked = any(node.trial.linked for node in ready)
+                if linked and len({node.sorts for node in ready}) >= ENOUGH:
                     return [*explored, *self._pruned(ready, ends)]
                 waiting = [
                     node
@@ -462,14 +483,24 @@ class _Search:
         ]
 
     def _in_turn(self, explored: Sequence[_Attempt]) -> list[_Attempt]:
-        """What is worth a trial on the whole table: first the best that do different things."""
-        ordered = sorted(explored, key=self._order)
-        ordered = [node for node in ordered if node.trial.grade < Grade.IMPOSSIBLE]
+        """What is worth a trial on the whole table: first the best that do different things.
+
+        The best one that publishes a link is second at the latest. One that changes more than
+        another needs, to no better end, is not tried.
+        """
+        ordered: list[_Attempt] = []
+        for node in sorted(explored, key=self._order):
+            less = any(one.edits_of < node.edits_of for one in ordered)
+            if node.trial.grade < Grade.IMPOSSIBLE and not less:
+                ordered.append(node)
         first: dict[frozenset[str], _Attempt] = {}
         for node in ordered:
             if node.trial.grade == ordered[0].trial.grade:
                 first.setdefault(node.sorts, node)
+        best = self._best_linked(ordered)
         leading = list(first.values())
+        leading[1:1] = [best] if best is not None and best not in leading[:2] else []
+        leading = list({id(node): node for node in leading}.values())
         return [*leading, *(node for node in ordered if node not in leading)][: 2 * LISTED]
 
     def _rank(self, node: _Attempt) -> tuple[int, float, float]:
@@ -477,11 +508,12 @@ class _Search:
         trial = node.trial
         return trial.grade, round(trial.excess, 3), trial.cost(self._columns)
 
-    def _order(self, node: _Attempt) -> tuple[int, float, int]:
-        """The order of a list: the verdict, the cost, the number of edits."""
+    def _order(self, node: _Attempt) -> tuple[int, bool, float, int]:
+        """The order of a list: the verdict, decisions of the steward, the cost, the edits."""
         trial = node.trial
-        excess = trial.excess if trial.grade else 0.0
-        return trial.grade, round(trial.cost(self._columns) + excess, 4), len(node.edits)
+        decided = any(change.steward for change in node.changes)
+        cost = trial.cost(self._columns) + (trial.excess if trial.grade else 0.0)
+        return trial.grade, decided, round(cost, 4), len(node.edits)
 
     def _left(self) -> float:
         return self._ends - time.monotonic()

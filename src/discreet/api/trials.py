@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
 
 COARSE_LOSS = 0.3  # of quasi-identifiers, above which a release says too little
-LINK = 0.3  # what it costs to lose the link of quasi-identifiers and sensitive attributes
+LINK = 0.5  # what it costs to lose the link of quasi-identifiers and sensitive attributes
 _LEVEL = re.compile(r"\(level (\d+) of its hierarchy\)")  # in the aim of a finding
 
 
@@ -102,10 +102,15 @@ class Trial:
         return replace(self, loss=loss, losses=losses, problems=problems)
 
     def cost(self, columns: Sequence[str]) -> float:
-        """The share of the information of some columns that is lost, of the rows, and the link."""
+        """The share of the information of some columns that is lost, of the rows, and the link.
+
+        Counts that are worse than without any link cost as much as they are worse.
+        """
         lost = [1.0 if name not in self.published else self.losses.get(name, 0.0)
                 for name in columns]  # fmt: skip
         link = 0.0 if self.linked else LINK
+        if self.linked and self.count_error is not None:
+            link = max(self.count_error.release - self.count_error.unlinked, 0.0)
         return float(np.mean(lost or [0.0])) + self.rows_lost / max(self.rows, 1) + link
 
 

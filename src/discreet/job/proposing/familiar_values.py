@@ -6,6 +6,8 @@ column where most values, or for names of persons a good share, are listed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from discreet.job.proposing.vocabulary import Meaning
 
 
@@ -110,3 +112,18 @@ STREET_WORDS = (
     r"|allee|gasse|rue|impasse|chemin|calle|avenida|avda|plaza|paseo|rua|travessa|largo|sokak"
     r"|sokagi|cadde|caddesi|cad|sok|mahallesi|mah|bulvari)\b|stra(?:ss|ß)e|str\.)"
 )
+
+# Values that also name the column of a yes/no question: 'female', 'black', 'married', 'diabetes'.
+_ASKED = (Meaning.SEX, Meaning.ORIGIN, Meaning.MARITAL, Meaning.RELIGION, Meaning.DIAGNOSIS,
+          Meaning.DRUG)  # fmt: skip
+_SAY_NOTHING = _listed("other none unknown mixed cold healthy divers diverse general amarela")
+_SHORTEST = 3  # letters of a value that names a column
+
+
+def value_meanings(words: str) -> Iterator[tuple[Meaning, str]]:
+    """Yield the meanings of a name that is, or contains, a familiar value: one that is asked."""
+    for meaning in _ASKED:
+        for word in words.split():
+            asked = len(word) >= _SHORTEST and word not in _SAY_NOTHING
+            if asked and word in FAMILIAR[meaning]:
+                yield meaning, word

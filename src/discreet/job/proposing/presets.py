@@ -150,7 +150,7 @@ def _safe_harbor(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> Pl
                 changed[column.name] = replace(role, role=Role.DROP, reason=said)
             else:
                 hierarchies[column.name], levels[column.name] = kept
-        elif role.role.published and column.type is ValueType.DATE:
+        elif role.role.published and (column.type is ValueType.DATE or role.confidence == "low"):
             said = f"{role.reason}; Safe Harbor removes what may identify"
             changed[column.name] = replace(role, role=Role.DROP, reason=said)
     notes = [

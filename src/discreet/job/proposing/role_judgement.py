@@ -1,24 +1,27 @@
 """A role for each column of a table that no job describes, with its reason and its risk.
 
 The steps: what values and names say of each column alone (``_judge``); dates of birth against
-dates of events; columns that follow from others; at most as many quasi-identifiers as an attacker
-plausibly knows; what a wrong role would cost. A proposal is a starting point for review, never a
-decision: it cannot know the attacker's background knowledge. It repeats no value of a column.
+dates of events; one role for siblings; columns that follow from others; at most as many
+quasi-identifiers as an attacker plausibly knows; what a wrong role would cost. A column of unknown
+meaning is sensitive: unprotected, a secret would be lost. A proposal is a starting point for
+review, never a decision: it cannot know the attacker's background knowledge. It repeats no value.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
+
+import numpy as np
 
 from discreet.job.direct_identifiers import TIMES, direct_identifiers
 from discreet.job.identifying import count_uses, words_of
 from discreet.job.person_agreement import Agreement
 from discreet.job.proposing.date_columns import date_format, is_birth, judged_dates
 from discreet.job.proposing.determined_columns import determined_columns, unique_shares
+from discreet.job.proposing.familiar_values import value_meanings
 from discreet.job.proposing.value_forms import (
     FEW_ROWS,
     Shape,
@@ -26,14 +29,14 @@ from discreet.job.proposing.value_forms import (
     meaning_of_values,
     shape_of,
 )
-from discreet.job.proposing.vocabulary import Meaning, named_meanings
+from discreet.job.proposing.vocabulary import Meaning, named_meanings, stem_meanings
 from discreet.table.coded_table import Column
 from discreet.table.persons import persons_of
 from discreet.table.roles import Role, ValueType
 
 MOST_KNOWN = 10  # quasi-identifiers: more of a person at once no attacker plausibly knows
-ANSWERS = 8  # numbered columns of one questionnaire, at least
-CHOICES = 30  # distinct values of an answer, at most
+FEW_WEIGHTS = 5  # distinct weights of a sample, at least
+MAGNITUDES = 100  # the largest weight over the least, where they are not those of bodies
 ROWS_OF_KEY = 20  # more rows of a value on average: a category
 ERRORS = 0.01  # of the persons with several rows: their rows may differ in sex, birth or name
 
@@ -64,8 +67,8 @@ def suggest_roles(columns: Iterable[Column]) -> dict[str, Proposal]:
     """Propose a role for each column, independent of its present one."""
     table = list(columns)
     roles = {column.name: _judge(shape_of(column)) for column in table}
-    roles |= _answers(table, roles)
     roles |= _dates(table, roles)
+    roles |= _siblings(table, roles)
     roles |= _followers(table, roles)
     roles |= _beyond_the_known(roles)
     roles |= _shared_identifiers(table, roles)
@@ -141,7 +144,7 @@ def _judge(shape: Shape) -> Proposal:
     if column.separator is not None:
         return Proposal(Role.SENSITIVE, "it holds several values in a cell", "medium")
     words = words_of(column.name)
-    said = list(named_meanings(words))
+    said = [*named_meanings(words), *value_meanings(words), *stem_meanings(words)]
     named = next((one for one in said if _plausible(one[0], shape)), None)
     direct = direct_identifiers(column)
     found = None if direct is None else direct.what
@@ -164,7 +167,8 @@ def _judge(shape: Shape) -> Proposal:
         what = "text" if column.type is ValueType.TEXT else "whole numbers"
         reason = f"{what}; {shape.distinct:,} of {shape.rows:,} values differ"
         return Proposal(Role.IDENTIFIER, reason, "medium")  # perhaps a measure: no key of persons
-    return Proposal(Role.QUASI_IDENTIFIER, f"{shape.distinct:,} values of unknown meaning", "low")
+    reason = f"{shape.distinct:,} values of unknown meaning, protected until you decide"
+    return Proposal(Role.SENSITIVE, reason, "low")
 
 
 def _combined(
@@ -205,12 +209,16 @@ def _plausible(meaning: Meaning, shape: Shape) -> bool:
         shared = shape.distinct >= FEW_ROWS and shape.rows <= ROWS_OF_KEY * shape.distinct
         return 2 * shape.distinct > shape.rows or shared
     if meaning is Meaning.FREE_TEXT:
+        if shape.column.type is not ValueType.TEXT:
+            return False
         return is_free_text(shape, 0.0) or 2 * shape.distinct > shape.rows
     if meaning.sense.role is Role.IDENTIFIER:
         number = shape.column.type is ValueType.NUMBER
         return 2 * shape.distinct > shape.rows and not number
     if meaning is Meaning.SAMPLE_WEIGHT:
         return numbers is not None
+    if meaning in _NAMES_OF_KINDS and shape.column.type is ValueType.NUMBER:
+        return False  # decimals
     if meaning is Meaning.AGE and numbers is not None:
         return float(numbers.min(initial=0)) >= 0 and float(numbers.max(initial=0)) <= 130
     if meaning is Meaning.HOUSEHOLD_SIZE and numbers is not None:
@@ -220,6 +228,12 @@ def _plausible(meaning: Meaning, shape: Shape) -> bool:
     if meaning is Meaning.SEX:
         return shape.distinct <= 12
     return True
+
+
+_NAMES_OF_KINDS = (
+    Meaning.SEX, Meaning.MARITAL, Meaning.ORIGIN, Meaning.COUNTRY, Meaning.OCCUPATION,
+    Meaning.LANGUAGE, Meaning.RELIGION, Meaning.PLACE, Meaning.REGION, Meaning.INSTITUTION,
+)  # fmt: skip
 
 
 def _confirms(meaning: Meaning, shape: Shape) -> bool:
@@ -232,41 +246,21 @@ def _confirms(meaning: Meaning, shape: Shape) -> bool:
     return meaning not in plain and shape.distinct > 1
 
 
-_WEIGHT_WORDS = re.compile(r"\b(weight|weights|gewicht|poids|peso|agirlik)\b")
+_WEIGHT_WORDS = re.compile(r"\b(weight|weights|wt|wgt|wght|gewicht|poids|peso|agirlik)\b")
 
 
 def _is_sample_weight(words: str, shape: Shape) -> bool:
-    """Numbers called weight that are about one on average, or far above a body's."""
+    """Numbers called weight that no body weighs: about one on average, or of many magnitudes.
+
+    Large ones are weights only where their name says no more: a birth weight has grams.
+    """
     numbers = shape.numbers
-    if numbers is None or not _WEIGHT_WORDS.search(words) or shape.distinct < FEW_ROWS:
+    if numbers is None or not _WEIGHT_WORDS.search(words) or shape.distinct < FEW_WEIGHTS:
         return False
-    mean = float(numbers.mean())
-    return float(numbers.min()) >= 0 and (0.3 <= mean <= 3 or mean > 1000)
-
-
-_NUMBERED = re.compile(r"([A-Za-z]+)[_. -]?\d+(?:[_. -]?(?:\d+|[A-Za-z]{1,2}\d*))*")
-
-
-def _answers(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str, Proposal]:
-    """Numbered columns of one questionnaire, whose names do not say what was asked."""
-    stems = {
-        column.name: found[1].lower()
-        for column in columns
-        if (found := _NUMBERED.fullmatch(column.name)) and roles[column.name].meaning is None
-    }
-    members = Counter(stems.values())
-    return {
-        column.name: Proposal(
-            Role.SENSITIVE,
-            f"one of {members[stems[column.name]]} numbered answers; its name does not say to what",
-            "low",
-        )
-        for column in columns
-        if column.name in stems
-        and members[stems[column.name]] >= ANSWERS
-        and roles[column.name].confidence == "low"
-        and column.cardinality <= CHOICES
-    }
+    mean, plain = float(numbers.mean()), _WEIGHT_WORDS.fullmatch(words) is not None
+    magnitudes = float(numbers.max()) / max(float(numbers[numbers > 0].min(initial=np.inf)), 1e-9)
+    apart = 0.3 <= mean <= 3 or (plain and mean > 1000) or magnitudes >= MAGNITUDES
+    return float(numbers.min()) >= 0 and apart
 
 
 def _dates(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str, Proposal]:
@@ -275,11 +269,38 @@ def _dates(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str
     telling = (Meaning.BIRTH, Meaning.EVENT_DATE)
     for name, birth in judged_dates(columns).items():
         role = roles[name]
-        if role.role is Role.QUASI_IDENTIFIER and role.meaning not in telling:
+        if role.confidence == "low" or (
+            role.role is Role.QUASI_IDENTIFIER and role.meaning not in telling
+        ):
             meaning = Meaning.BIRTH if birth else Meaning.EVENT_DATE
             why = "dates decades before others" if birth else "dates of the last years"
             changed[name] = _proposal(meaning, why, "medium")
     return changed
+
+
+def _siblings(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str, Proposal]:
+    """Columns of one scale whose names share their first or last word are secret, if one is."""
+    families: dict[tuple[str, ...], list[str]] = {}
+    for column in columns:
+        role, words = roles[column.name], words_of(column.name).split()
+        scale = column.text.drop_nulls().to_list() if column.cardinality <= SCALE else []
+        open_to_more = role.meaning is None or role.meaning.sense.role in _PROTECTED
+        if len(scale) > 1 and len(words) > 1 and role.role in _PROTECTED and open_to_more:
+            for at in (0, -1):
+                families.setdefault((str(at), words[at], *scale), []).append(column.name)
+    changed: dict[str, Proposal] = {}
+    for names in families.values():
+        secret = next((name for name in names if roles[name].role is Role.SENSITIVE), None)
+        for name in names if secret is not None else ():
+            if roles[name].role is not Role.SENSITIVE:
+                said = f"{roles[name].reason}; of one scale with '{secret}', which is sensitive"
+                changed[name] = replace(
+                    roles[name], role=Role.SENSITIVE, reason=said, confidence="low", meaning=None
+                )
+    return changed
+
+
+SCALE = 12  # values of a scale, at most
 
 
 def _followers(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str, Proposal]:

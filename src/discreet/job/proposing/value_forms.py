@@ -33,6 +33,7 @@ NAMES_KNOWN = 0.2  # of the values of a column of names that have a listed name
 FREE_TEXT_LENGTH = 40  # the mean number of characters
 FREE_TEXT_WORDS = 5
 MANY = 10  # distinct values
+LAST_YEAR = 2100
 
 ICD_FORM = r"^[A-TV-Z]\d[0-9A-Z](\.?[0-9A-Z]{1,4})?$"
 _ICD_9 = r"^(\d{3}(\.\d{1,2})?|[VE]\d{2,3}(\.\d{1,2})?)$"
@@ -203,6 +204,15 @@ def _brackets(shape: Shape) -> tuple[Meaning, str] | None:
     return None
 
 
+def _years(shape: Shape) -> tuple[Meaning, str] | None:
+    numbers = shape.numbers
+    if shape.column.type is not ValueType.INTEGER or numbers is None or len(numbers) < 3:
+        return None
+    if numbers.min() >= 1900 and numbers.max() <= LAST_YEAR:
+        return Meaning.EVENT_DATE, "its values are years"
+    return None
+
+
 def _familiar(shape: Shape) -> tuple[Meaning, str] | None:
     if not _is_text(shape) or shape.distinct > 300:
         return None
@@ -220,5 +230,5 @@ def _is_text(shape: Shape) -> bool:
 
 
 _JUDGES: tuple[Callable[[Shape], tuple[Meaning, str] | None], ...] = (
-    _free_text, _address, _codes, _areas, _postcode, _money, _brackets, _familiar, _names,
+    _free_text, _address, _codes, _areas, _postcode, _money, _brackets, _years, _familiar, _names,
 )  # fmt: skip

@@ -62,6 +62,7 @@ class Meaning(Enum):
     EVENT_DATE = Sense(_Q, "the date of an event", 72)
     INSTITUTION = Sense(_Q, "an institution that a person is seen at", 60)
     DWELLING = Sense(_Q, "a home or possession that neighbours see", 40)
+    APPEARANCE = Sense(_Q, "what others see of a person", 50)
     DIAGNOSIS = Sense(_S, "a diagnosis")
     DRUG = Sense(_S, "a drug")
     TREATMENT = Sense(_S, "a treatment")
@@ -74,6 +75,7 @@ class Meaning(Enum):
     HABIT = Sense(_S, "the use of alcohol, tobacco or drugs")
     WELFARE = Sense(_S, "a social benefit")
     RESULT = Sense(_S, "a result of an examination")
+    OPINION = Sense(_S, "an opinion or feeling")
 
     @property
     def sense(self) -> Sense:
@@ -89,7 +91,9 @@ _WORDS: dict[Meaning, str] = {
         "hhsize household+size hh+size family+size children kids dependants dependents "
         "haushaltsgrosse kinder kinderzahl personenzahl taille+menage enfants nb+enfants "
         "tamano+hogar hijos integrantes tamanho+familia filhos moradores hane+buyukluk* cocuk "
-        "cocuklar cocuk+sayisi kisi+sayisi"
+        "cocuklar cocuk+sayisi kisi+sayisi "
+        "child kid nkids nchild* kids* children* =family =fam famsize parity size+family hijo "
+        "filho enfant siblings geschwister hermanos irmaos"
     ),
     Meaning.HOUSEHOLD: (
         "household+KEY hh+KEY hhid hhnr haushalt*+KEY haushaltsnummer haushaltsnr haushaltsid "
@@ -98,7 +102,7 @@ _WORDS: dict[Meaning, str] = {
         "=menage =hh =hane"
     ),
     Meaning.SAMPLE_WEIGHT: (
-        "fnlwgt wgt wt *weight+sampl* *weight+survey *weight+final hhweight pweight pweights "
+        "fnlwgt *weight+sampl* *weight+survey *weight+final hhweight pweight pweights "
         "weighting sampling+weight gewichtung hochrechnungsfaktor hochrechnung gewichtungsfaktor "
         "ponderation coefficient+ponderation poids+sondage poids+final poids+menage "
         "poids+individu ponderacion ponderador factor+expansion factorel peso+amostral "
@@ -187,6 +191,12 @@ _WORDS: dict[Meaning, str] = {
         "vacuna* saude deficiencia gravidez gestante sangue saglik engel* gebelik hamile* kan "
         "alerji* asi"
     ),
+    Meaning.OPINION: (
+        "satisf* dissatisf* happy happiness wellbeing trust attitude* opinion opinions agree* "
+        "approve* approval favo?r* belief* importance stress* zufrieden* meinung* vertrauen "
+        "einstellung* gluck* zustimm* confiance avis bonheur attitudes accord felicidad confianza "
+        "acuerdo satisfac* confianca felicidade concord* memnun* guven mutlu* gorus* tutum*"
+    ),
     Meaning.MONEY: (
         "income incomes salary salaries wage wages earning earnings revenue debt debts credit "
         "loan loans balance savings wealth rent pension tax taxes expenditure* expense expenses "
@@ -209,7 +219,7 @@ _WORDS: dict[Meaning, str] = {
         "dini mezhep"
     ),
     Meaning.POLITICS: (
-        "politic* party vote voter voted voting ballot opinion opinions union+member* trade+union "
+        " trade+union "
         "partei wahl wahlverhalten stimme meinung gewerkschaft parti votes politique syndicat "
         "partido voto votos sindicato oy secim siyasi sendika ideology"
     ),
@@ -222,7 +232,8 @@ _WORDS: dict[Meaning, str] = {
         "sex gender sexe geschlecht genre sexo genero cinsiyet cins"
     ),
     Meaning.AGE: (
-        "age ages alter idade edad yas yasi agegroup altersgruppe ppage *age+years"
+        "age ages alter idade edad yas yasi agegroup altersgruppe ppage *age+years "
+        "age? agegrp"
     ),
     Meaning.MARITAL: (
         "marital married marriage civil+status familienstand zivilstand personenstand etat+civil "
@@ -235,37 +246,50 @@ _WORDS: dict[Meaning, str] = {
     Meaning.COUNTRY: (
         "country countries nationality nation citizenship birthplace land staatsangehorigkeit "
         "staatsburgerschaft nationalitat staat pays nationalite pais nacionalidad nacionalidade "
-        "ulke uyruk uyrugu vatandaslik"
+        "ulke uyruk uyrugu vatandaslik "
+        "citizen* foreign* immigrant* migrant* nativ* born+abroad auslander* etranger* "
+        "extranjer* estrangeir* yabanci"
     ),
     Meaning.EDUCATION: (
         "education educ school+level degree degrees qualification schooling literacy bildung "
         "bildungsabschluss schulabschluss abschluss ausbildung schulbildung diplome etudes "
         "etude+niveau instruction scolar* educacion estudios escolaridad escolaridade educacao "
-        "instrucao egitim ogrenim mezuniyet"
+        "instrucao egitim ogrenim mezuniyet "
+        "edu educ* edlevel* school+years yschool* highschool hschool qualific* diplom* study "
+        "studies"
     ),
     Meaning.OCCUPATION: (
         "occupation job jobs profession isco trade beruf berufe berufsgruppe tatigkeit metier csp "
-        "pcs ocupacion profesion oficio ocupacao profissao cargo meslek is+KEY"
+        "pcs ocupacion profesion oficio ocupacao profissao cargo meslek is+KEY "
+        "developer administrator engineer designer programmer scientist manager teacher nurse "
+        "clerk farmer student retired pensioner veteran military rentner schuler retraite "
+        "etudiant jubilado estudiante aposentado emekli ogrenci"
     ),
     Meaning.EMPLOYMENT: (
         "workclass employment employed industry nace sector employer company workplace unemployed "
         "erwerb* beschaftigung* branche arbeitgeber emploi secteur employeur entreprise activite "
         "empleo empleador empresa situacion+laboral emprego empregador setor istihdam sektor "
-        "isveren isyeri"
+        "isveren isyeri "
+        "self+emp* selfemp* unemp* outwork* worker seniority tenure+job hours+work* "
+        "hours+week* whrs* work+status years+work* experience exper labor labour job+status "
+        "arbeits* beruf*+erfahrung* anciennete heures+travail antiguedad horas+trab* "
+        "experiencia deneyim kidem calisma*"
     ),
     Meaning.RELATION: (
         "relationship relation head verwandtschaft* lien+parente parentesco yakinlik"
     ),
     Meaning.LANGUAGE: (
         "language languages tongue sprache muttersprache langue langues idioma lingua lengua dil "
-        "ana+dil anadil"
+        "ana+dil anadil "
+        "lang"
     ),
     Meaning.INSTITUTION: (
         "hospital clinic school university ward department provider physician doctor surgeon "
         "court branch store klinik krankenhaus station abteilung schule universitat arzt hausarzt "
         "filiale gericht hopital clinique service ecole universite medecin agence clinica escuela "
         "universidad medico servicio sucursal escola universidade medica loja hastane bolum okul "
-        "doktor hekim sube specialty fachrichtung especialidad"
+        "doktor hekim sube specialty fachrichtung especialidad "
+        "site center centre institution inst zentrum centro merkez"
     ),
     Meaning.ADDRESS: (
         "address street house+KEY adresse anschrift strasse hausnummer rue voie direccion calle "
@@ -276,7 +300,9 @@ _WORDS: dict[Meaning, str] = {
         "region state province county district territory governorate urban rural urbrur "
         "bundesland kreis landkreis bezirk regierungsbezirk kanton departement regione provincia "
         "comunidad+autonoma departamento estado uf concelho distrito regiao il bolge ilce "
-        "kent+kir nuts"
+        "kent+kir nuts "
+        "north south east west northeast northwest southeast southwest midwest nord sud ost "
+        "norte sur sul oeste kuzey guney dogu bati metro* smsa urbanicity inland"
     ),
     Meaning.PLACE: (
         "city town village municipality commune place residence location ort wohnort stadt "
@@ -289,6 +315,10 @@ _WORDS: dict[Meaning, str] = {
         "bicycle motorbike livestock cattle dach wohnung auto fahrzeug eigentum toit mur logement "
         "voiture vivienda techo pared piso agua coche carro casa telhado parede moradia veiculo "
         "konut cati duvar araba ev tuvalet"
+    ),
+    Meaning.APPEARANCE: (
+        "height stature handed* left+hand* eye+colo* hair+colo* glasses korpergrosse augenfarbe "
+        "haarfarbe estatura altura boy+cm"
     ),
     Meaning.RESULT: (
         "score grade grades exam test result results rating punkte zensur prufung ergebnis "
@@ -318,7 +348,10 @@ _WORDS: dict[Meaning, str] = {
         "patientennummer patientennr patnr fallnummer fallnr kundennummer personalnummer "
         "matrikelnummer aktenzeichen dossier expediente prontuario matricula hasta+KEY "
         "musteri+KEY dosya+KEY kayit+KEY sira+KEY kimlik key number nummer numero numara "
-        "identificador identifiant"
+        "identificador identifiant "
+        "=nr =no =obs =row =index =idx caseid caseno patid patno persid personnr subjid "
+        "subjectid userid custid customerid clientid memberid studentid empid idnum idno "
+        "recordid rowid rownum*"
     ),
 }  # fmt: skip
 
@@ -363,6 +396,34 @@ def named_meanings(words: str) -> Iterator[tuple[Meaning, str]]:
         said = _said(pattern, name)
         if said is not None:
             yield meaning, said
+
+
+SHORTEST_STEM = 4  # letters
+LONGEST_AFFIX = 3
+
+
+@cache
+def _stems() -> list[tuple[str, Meaning]]:
+    """Listed words, the longest first, that a short affix may make another word of."""
+    stems = [
+        (word, meaning)
+        for meaning, words in _WORDS.items()
+        if meaning.sense.role in (_Q, _S)
+        for word in re.findall(r"(?<!\S)[a-z]+(?!\S)", words)
+        if len(word) >= SHORTEST_STEM
+    ]
+    return sorted(stems, key=lambda stem: -len(stem[0]))
+
+
+def stem_meanings(words: str) -> Iterator[tuple[Meaning, str]]:
+    """Yield the meanings of words that a short affix makes of listed ones: educ+w, n+disease."""
+    for word in words.split():
+        for stem, meaning in _stems():
+            affix = len(word) - len(stem)
+            fits = word.startswith(stem) or word.endswith(stem)
+            if 0 < affix <= LONGEST_AFFIX and fits:
+                yield meaning, word
+                break
 
 
 def _said(pattern: _Pattern, name: str) -> str | None:

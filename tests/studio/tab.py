@@ -179,15 +179,14 @@ class Tab(Opened):
         self.wait(f"document.getElementById('main')?.dataset.ready?.startsWith('{screen}')")
 
     def picture(self, path: Path, height: int | None = None) -> None:
-        """Save a PNG of the page from its top; whole if no height is given."""
+        """Save a PNG of the page in a window of a height; of all of it if none is given."""
         self.run("scrollTo(0, 0)")
-        width = self.run("innerWidth")
-        whole = self.run("document.documentElement.scrollHeight")
-        clip = {"x": 0, "y": 0, "width": width, "height": height or whole, "scale": 1}
-        made = self.call(
-            "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True
-        )
+        width, before = self.run("[innerWidth, innerHeight]")
+        self.resize(width, height or self.run("document.documentElement.scrollHeight"))
+        self.run("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+        made = self.call("Page.captureScreenshot", format="png")
         path.write_bytes(base64.b64decode(made["data"]))
+        self.resize(width, before)
 
 
 def signed_in(browser: Browser, address: str) -> str:

@@ -28,7 +28,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def job(client: Client) -> dict:
     assert client.get("/api/session")["opened"] == "t1"
-    return client.get("/api/tables/t1/proposal?preset=alike-5-3")["job"]
+    proposed = client.get("/api/tables/t1/proposal?preset=research")["job"]
+    return {
+        **proposed,
+        "requirements": [{"k-anonymity": {"k": 5}}, {"distinct-l-diversity": {"l": 3}}],
+    }
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +61,10 @@ def test_the_table_shows_columns_and_masks_identifiers(client: Client) -> None:
 def test_the_proposal_has_reasons_and_the_guarantees_of_a_preset(client: Client, job: dict) -> None:
     found = client.get("/api/tables/t1/proposal")
     assert found["columns"]["zip"]["reason"] and found["columns"]["zip"]["if_wrong"]
-    assert job["requirements"] == [{"k-anonymity": {"k": 5}}, {"distinct-l-diversity": {"l": 3}}]
+    assert found["job"]["requirements"] == [
+        {"k-anonymity": {"k": 5}},
+        {"distinct-l-diversity": {"l": 2}},
+    ]
     for preset in client.get("/api/choices")["presets"]:
         proposed = client.get(f"/api/tables/t1/proposal?preset={preset['name']}")["job"]
         assert client.post("/api/tables/t1/job", {"job": proposed})["problems"] == [], preset
@@ -69,7 +76,14 @@ def test_choices_describe_everything_that_a_job_can_name(client: Client) -> None
     names = {one["name"] for one in found["requirements"]}
     assert {"k-anonymity", "t-closeness"} <= names
     assert {"mondrian", "decomposition"} <= {one["name"] for one in found["methods"]}
-    assert all(one["text"] for part in ("methods", "requirements", "roles") for one in found[part])
+    assert all(one["text"] for part in ("methods", "requirements") for one in found[part])
+    presets = {one["name"]: one for one in found["presets"]}
+    assert (presets["public"]["k"], presets["public"]["ell"], presets["public"]["t"]) == (
+        10,
+        3,
+        0.4,
+    )
+    assert found["attackers_of"]["research"] == ["acquaintance", "colleague"]
     closeness = next(one for one in found["requirements"] if one["name"] == "t-closeness")
     assert closeness["role"] == "sensitive" and "t" in closeness["parameters"]["properties"]
 
@@ -190,11 +204,12 @@ def test_a_published_release_is_audited_attacked_and_measured(
 
 
 def test_methods_are_compared_and_a_point_becomes_the_job(client: Client, job: dict) -> None:
-    given = {"kind": "compare", "job": job, "methods": ["mondrian"], "vary": {"k": [5, 20]}}
+    labels = ["mondrian", "mondrian k=20"]
+    given = {"kind": "compare", "job": job, "labels": labels, "k": [5, 20], "budget": 60}
     run = client.post("/api/tables/t1/runs", given)["run"]
-    client.done(run)
-    points = client.get(f"/api/runs/{run}/points")["points"]
-    assert [one["label"] for one in points] == ["mondrian k=5", "mondrian k=20"]
+    result = client.done(run)["result"]
+    points = result["points"]
+    assert [one["label"] for one in points] == labels and result["best"] is None
     assert not any("failure" in one for one in points)
     chosen = client.get(f"/api/runs/{run}/point?label=mondrian%20k=20")["job"]
     assert chosen["requirements"] == [{"k-anonymity": {"k": 20}}, job["requirements"][1]]
@@ -220,13 +235,72 @@ def test_a_release_in_several_tables_is_previewed(client: Client, job: dict) -> 
     assert client.ask("GET", f"/api/runs/{run}/download.zip").status == 404
 
 
-def test_each_step_of_a_guarantee_has_its_cost(client: Client, job: dict) -> None:
-    run = client.post("/api/tables/t1/runs", {"kind": "costs", "job": job})["run"]
-    steps = client.done(run)["result"]["steps"]
-    ks = {one["value"]: one for one in steps if one["parameter"] == "k"}
-    assert ks[5]["chosen"] and not ks[50]["chosen"]
-    assert ks[2]["loss"] <= ks[5]["loss"] < ks[50]["loss"]
-    assert {one["requirement"] for one in steps} == {"k-anonymity", "distinct-l-diversity"}
+def test_a_setting_that_is_said_to_be_infeasible_has_no_release(client: Client, job: dict) -> None:
+    found = client.post("/api/tables/t1/settings", {"job": job, "k": [20, 9000]})["settings"]
+    possible = {one["label"] for one in found if one["infeasible"] is None}
+    assert {"mondrian", "local-recoding", "mondrian k=20"} <= possible
+    ruled_out = [one["label"] for one in found if one["infeasible"] is not None]
+    assert {"mondrian k=9000", "msa-diversity", "decomposition l=3"} <= {*ruled_out}
+    labels = [label for label in ruled_out if not label.startswith("local-recoding")]
+    given = {"kind": "compare", "job": job, "k": [20, 9000], "labels": labels, "budget": 120}
+    run = client.post("/api/tables/t1/runs", given)["run"]
+    points = client.done(run)["result"]["points"]
+    assert points and all(one["failure"] for one in points)
+
+
+def test_a_comparison_of_changed_roles_is_marked(client: Client) -> None:
+    rows = "".join(f"p{n},{20 + n % 30},ill {n % 5}\n" for n in range(60))
+    table = client.upload("visits.csv", f"person,age,illness\n{rows}".encode())["table"]
+    given = {"kind": "compare", "labels": ["mondrian"], "budget": 30}
+    run = client.post(f"/api/tables/{table}/runs", given)["run"]
+    client.done(run)
+    chosen = client.get(f"/api/runs/{run}/point?label=mondrian")["job"]
+    edits: list[dict] = [{"job": chosen}]
+    for outdated in (False, True):
+        client.post(f"/api/tables/{table}/draft", {"edits": edits})
+        assert client.get(f"/api/runs/{run}")["outdated"] is outdated
+        edits = [{"columns": ["age"], "role": "drop"}]
+
+
+def test_the_table_of_another_tool_is_judged_as_the_library_judges_it(
+    client: Client, tmp_path: Path
+) -> None:
+    rows = [(20 + n % 40, "fm"[n % 2], f"ill {n % 7}") for n in range(280)]
+    original = "age,sex,illness\n" + "".join(f"{a},{s},{i}\n" for a, s, i in rows)
+    (tmp_path / "original.csv").write_text(original)
+    cells = [f"[{a // 20 * 20}, {a // 20 * 20 + 20}[" for a, *_ in rows]
+    written = "".join(f'"{cell}",*,{i}\n' for cell, (_, _, i) in zip(cells, rows, strict=True))
+    (tmp_path / "arx.csv").write_text("age,sex,illness\n" + written)
+    table, output = (
+        client.post("/api/tables", {"path": str(tmp_path / name)})["table"]
+        for name in ("original.csv", "arx.csv")
+    )
+    job = client.get(f"/api/tables/{table}/proposal")["job"]
+    roles = {"age": "quasi-identifier", "sex": "quasi-identifier", "illness": "sensitive"}
+    job["attributes"] = {
+        name: {"role": role, **({"type": "integer"} if name == "age" else {})}
+        for name, role in roles.items()
+    }
+    given = {"kind": "judge", "job": job, "output": output}
+    run = client.post(f"/api/tables/{table}/runs", given)["run"]
+    result = client.done(run)["result"]
+    assert [one["holds"] for one in result["check"]["requirements"]] == [True, True]
+    assert result["check"]["requirements"][0]["achieved"] == {"k": 140}
+    named = {"quasi": ["age", "sex"], "sensitive": ["illness"]}
+    attacked = dc.attack_table(
+        tmp_path / "arx.csv", original=tmp_path / "original.csv", **named
+    ).to_dict()
+    assert result["attack"]["shape"] == attacked["shape"] == "recoded"
+    means = [
+        [(one["attack"], one["aim"], one["mean"]) for one in found["exact"]["findings"]]
+        for found in (result["attack"], attacked)
+    ]
+    assert means[0] == means[1]
+    for part in ("check", "attack", "measure"):
+        assert client.ask("GET", f"/api/runs/{run}/report?part={part}").status == 200
+    assert client.ask("GET", f"/api/runs/{run}/report?part=../x").status == 404
+    given = {"kind": "judge", "job": job, "output": "t99"}
+    assert client.ask("POST", f"/api/tables/{table}/runs", given).status == 404
 
 
 def test_the_series_of_a_ledger_is_shown_and_audited(client: Client, tmp_path: Path) -> None:

@@ -26,7 +26,20 @@ KEYS = {
     "/api/tables/{t}/job.zip": ("job", "revision"),
     "/api/tables/{t}/job/read": ("yaml",),
     "/api/tables/{t}/feasibility": ("job", "revision"),
-    "/api/tables/{t}/runs": ("kind", "job", "attack", "output", "revision", "accept_risk", "key"),
+    "/api/tables/{t}/settings": ("job", "revision", "k"),
+    "/api/tables/{t}/runs": (
+        "kind",
+        "job",
+        "attack",
+        "output",
+        "revision",
+        "accept_risk",
+        "key",
+        "labels",
+        "k",
+        "suppressed",
+        "budget",
+    ),
     "/api/releases": ("path",),
     "/api/releases/{r}/runs": ("kind", "original", "table", "seconds", "framework"),
     "/api/releases/{r}/sign": ("name", "function", "expires", "note"),
@@ -63,7 +76,9 @@ def hostile(rng: random.Random, table: str) -> tuple[str, str, Any]:
         edit.setdefault("columns", rng.choice((["age"], ["diagnosis", "zip"], [CANARY])))
         given = {"edits": [edit] if rng.random() < 0.8 else rng.choice(VALUES)}
     if "kind" in given:
-        given["kind"] = rng.choice(("preview", "repair", "audit", "evidence", "rm", 3))
+        given["kind"] = rng.choice(
+            ("preview", "repair", "audit", "evidence", "compare", "judge", "rm", 3)
+        )
         given.setdefault("job", {"attributes": {"age": rng.choice(VALUES)}})
     return "POST", place.format(**places), given
 

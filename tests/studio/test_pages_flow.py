@@ -150,10 +150,10 @@ def test_from_the_demo_table_to_a_signed_release_that_the_command_line_repeats(t
     tab.ready("guarantees")
 
     # Guarantees: a preset in words, then one parameter.
-    tab.click("[data-preset='alike-5-3']")
-    tab.wait("document.querySelector(\"[data-parameter='distinct-l-diversity.l']\").value === '3'")
+    tab.click("[data-preset='internal']")
+    tab.wait("document.querySelector(\"[data-parameter='k-anonymity.k']\").value === '3'")
     tab.fill("[data-parameter='k-anonymity.k']", "6")
-    tab.wait("document.querySelectorAll('#feasibility [data-feasible=true]').length === 2")
+    tab.wait("document.querySelectorAll('#requirements [data-feasible=true]').length === 2")
     tab.click("#open-job")
     tab.see("#job textarea")
     assert "k-anonymity: {k: 6}" in tab.run("document.querySelector('#job textarea').value")
@@ -244,7 +244,7 @@ def test_a_file_that_is_no_table_and_a_guarantee_that_cannot_hold_are_refused(ta
     table = open_demo(tab)
     tab.go("guarantees", table)
     tab.fill("[data-parameter='distinct-l-diversity.l']", "40")
-    tab.wait("document.querySelector('#feasibility [data-feasible=false]')")
+    tab.wait("document.querySelector('#requirements [data-feasible=false]')")
     publish(tab, table)
     tab.see("[data-state=refused]", 60)
     assert "nothing was published" in tab.text("[data-state=refused]")

@@ -152,7 +152,7 @@ def test_k_of_9000_is_said_to_be_impossible_before_it_is_tried(tab: Tab, tmp_pat
     table = opened(tab, people(tmp_path / "people.csv"))
     tab.go("guarantees", table)
     tab.fill("[data-parameter='k-anonymity.k']", "9000")
-    tab.wait("document.querySelector('#feasibility [data-feasible=false]')")
+    tab.wait("document.querySelector('#requirements [data-feasible=false]')")
     tab.go("publish", table)
     tab.click("#start")
     tab.see("[data-state=refused]", 120)

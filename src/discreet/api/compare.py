@@ -183,6 +183,7 @@ def compare(
     *,
     methods: Sequence[Method | str | Mapping[str, Any]] | None = None,
     vary: Mapping[str, Sequence[Any]] | None = None,
+    settings: Sequence[Setting] | None = None,
     uses: Sequence[Use | str] | Use | str | None = None,
     learning: bool = False,
     queries: int | None = None,
@@ -197,18 +198,19 @@ def compare(
     with parameters, by default all that suit the job, with its k and l translated and some larger
     l. ``budget``, in seconds, is kept by the clock: a setting that exceeds its share is stopped,
     and what was not tried is listed. ``vary`` gives values of parameters, and every method runs
-    with each combination of those that it takes. ``uses`` are the purposes of a release
-    (``queries``, ``associations``, ``records``, ``learning``; all but the last if left out). A
-    release is recommended only where the belief of 99 in 100 people is at most ``ceiling``, two
-    tables without a link do not dominate it, and its verdict is not *Do not publish*.
+    with each combination of those that it takes; ``settings`` names each setting instead.
+    ``uses`` are the purposes of a release (``queries``, ``associations``, ``records``,
+    ``learning``; all but the last if left out). A release is recommended only where the belief of
+    99 in 100 people is at most ``ceiling``, two tables without a link do not dominate it, and its
+    verdict is not *Do not publish*.
     """
     job = Job.of(job)
     if not 0 <= ceiling <= 1:
         raise InputError(f"ceiling: a belief is between 0 and 1; found {ceiling:g}.")
     wanted = _uses(uses, learning)
-    if methods is None and not vary:
+    if settings is None and methods is None and not vary:
         settings = suited_settings(job)
-    else:
+    elif settings is None:
         settings = settings_of(job, methods or [job.method.name], vary or {})
     settings = [setting for setting in settings if setting != UNLINKED]  # the baseline
     begun = time.monotonic()

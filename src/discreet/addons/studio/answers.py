@@ -51,11 +51,11 @@ class Asked:
             raise RefusedError(422, f"'{key}' must be an object.")
         return found
 
-    def texts(self, key: str) -> list[str]:
-        """Return a list of texts; empty if it is not given."""
+    def listed(self, key: str, kind: type[Any]) -> list[Any]:
+        """Return a list of texts or of whole numbers; empty if it is not given."""
         found = self.given.get(key) or []
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-            raise RefusedError(422, f"'{key}' must be a list of names.")
+        if not isinstance(found, list) or not all(type(one) is kind for one in found):
+            raise RefusedError(422, f"'{key}' must be a list of type {kind.__name__}.")
         return found
 
     def number(self, key: str) -> float | None:

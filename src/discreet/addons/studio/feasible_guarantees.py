@@ -13,12 +13,15 @@ from typing import Any
 
 from discreet.addons.studio.opened_table import OpenedTable
 from discreet.api.check import judged_task
+from discreet.api.settings_grid import Setting, settings_of, suited_settings
 from discreet.errors import DiscreetError
 from discreet.io.frames import code_series
 from discreet.job.model import Job
 from discreet.job.table_check import CheckedRequirement, check_table
 from discreet.job.table_profile import sensitive_profile
 from discreet.methods.base import Task
+from discreet.methods.msa_diversity.msa_diversity import MsaDiversity
+from discreet.methods.msa_diversity.share_bounds import bounds_of, require_feasible
 from discreet.pipeline.prepare import sensitive_marks
 from discreet.requirements.base import Requirement
 from discreet.requirements.judge import stated
@@ -29,6 +32,7 @@ from discreet.table.persons import Persons
 from discreet.table.roles import ColumnSpec, Role, Unit
 
 JUDGED = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+AS_ASKED = ("mondrian", "local-recoding", "msa-diversity")  # compared with the job's requirements
 
 
 def feasible_guarantees(opened: OpenedTable, job: Job) -> dict[str, Any]:
@@ -95,21 +99,57 @@ def _judged(
         return {**said, "feasible": None, "text": str(error)}
     failing = sum(one.failing.members for one in now)
     units = table.rows if persons is None else persons.count
-    feasible = all(one.holds for one in best)
-    figure = _figures(best)
     return {
         **said,
         "now": _figures(now),
         "holds_now": all(one.holds for one in now),
         "failing_share_now": min(failing / max(units, 1), 1.0),
-        "best": figure,
-        "feasible": feasible,
-        "text": (
-            f"At best {figure}: all rows in one class."
-            if feasible
-            else f"Infeasible: even with all rows in one class {figure}."
-        ),
+        "best": _figures(best),
+        "feasible": all(one.holds for one in best),
     }
+
+
+def compared_settings(
+    opened: OpenedTable, job: Job, larger: Sequence[int] = ()
+) -> list[tuple[Setting, str | None]]:
+    """Return the settings that a comparison of a job may run, each with why it is infeasible.
+
+    They are those that suit the job, and its own method with some ``larger`` or smaller k.
+    """
+    table = _table_of(opened, job)
+    persons = opened.persons(() if job.person is None else job.person.column)
+    asked, *suited = suited_settings(job)
+    settings = [asked, *settings_of(job, AS_ASKED, {}), *suited]
+    if larger:
+        settings += settings_of(job, [job.method.name], {"k": larger})
+    judged, jobs = [], []
+    for setting in settings:
+        reason, asked = _infeasible(setting, job, table, persons)
+        if asked is None or asked not in jobs:  # two settings may ask for the same
+            judged.append((setting, reason))
+            jobs.append(asked)
+    return judged
+
+
+def _infeasible(
+    setting: Setting, job: Job, table: CodedTable, persons: Persons | None
+) -> tuple[str | None, tuple[Any, ...] | None]:
+    """Return why a setting cannot hold for the whole table as one class, and what it asks for."""
+    names = [column.name for column in table.sensitive]
+    requested = None
+    try:
+        applied = setting.job(job, names)
+        asked = applied.requirements
+        requested = (applied.method, asked)
+        task = judged_task(applied, table, asked, of_persons=persons is not None)
+        applied.method.promises(task)  # raises where the method cannot keep its own
+        if isinstance(applied.method, MsaDiversity):
+            require_feasible(task, bounds_of(task), applied.method.suppression)
+        best = check_table(_in_one_class(task), persons).requirements if asked else ()
+    except DiscreetError as error:
+        return str(error), requested
+    failing = ", ".join(one.requirement.name for one in best if not one.holds)
+    return failing or None, requested
 
 
 def _in_one_class(task: Task) -> Task:

@@ -20,7 +20,7 @@ from discreet.io.source import Source
 from discreet.job.model import Job
 from discreet.job.proposing.harmless_values import harmless_values
 from discreet.job.proposing.job_text import ProposedJob, propose_for
-from discreet.job.proposing.presets import PRESETS, Preset
+from discreet.job.proposing.presets import PRESETS
 from discreet.job.proposing.role_judgement import Proposal, suggest_roles
 from discreet.job.proposing.untyped_table import UntypedTable, read_untyped
 from discreet.job.table_profile import column_profile
@@ -35,15 +35,6 @@ MOST_FREQUENT = 10  # values of a column that are listed
 MASK = "•••••"
 MASKED_ROLES = (Role.IDENTIFIER, Role.HOUSEHOLD)
 BANDS = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 99), (100, None))  # sizes of classes
-PRESET_TEXTS = {
-    "alike-5-3": "5 people alike, 3 diagnoses among them",
-    "public": "Public use: anyone may read it",
-    "research": "Research use: receivers are bound by a contract",
-    "internal": "Internal use: colleagues alone",
-    "cms-11": "No cell of fewer than 11 people (Centers for Medicare and Medicaid Services)",
-    "hipaa-safe-harbor": "HIPAA Safe Harbor: 18 identifiers removed or coarsened",
-}
-ALIKE = Preset(5, 3)
 
 
 class OpenedTable:
@@ -89,13 +80,9 @@ class OpenedTable:
 
     def propose(self, preset: str | None, folder: Path) -> ProposedJob:
         """Propose a job, with the guarantees of a preset."""
-        known: str | Preset | None = preset
-        if preset == "alike-5-3":
-            known = ALIKE
-        elif preset is not None and preset not in PRESETS:
-            listed = ", ".join(PRESET_TEXTS)
-            raise InputError(f"There is no preset '{preset}'. Known: {listed}.")
-        return propose_for(self._untyped, folder, preset=known)
+        if preset is not None and preset not in PRESETS:
+            raise InputError(f"There is no preset '{preset}'. Known: {', '.join(PRESETS)}.")
+        return propose_for(self._untyped, folder, preset=preset)
 
     def column(self, name: str) -> Column:
         """Return a column by its name."""

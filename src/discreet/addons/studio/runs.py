@@ -38,7 +38,6 @@ TEXTS = {
     "reading back": "Reading the written tables again",
     "audit": "Deriving every guarantee from the tables",
     "measures": "Measuring utility",
-    "costs": "Trying each step",
     "preview": "Comparing before and after",
     "series": "Auditing the series",
     "repair": "Trying changes of the job",
@@ -84,6 +83,7 @@ class StudioRun:
             "text": TEXTS.get(phase, phase[:1].upper() + phase[1:]),
             "share": self._share,
             "seconds": round(seconds, 1),
+            "budget": self.request.get("budget"),
             "error": self._error,
             "result": self.result() if with_result and self._state == "done" else None,
         }

@@ -7,6 +7,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +44,12 @@ from discreet.addons.studio.releases import (
 )
 from discreet.addons.studio.runs import StudioRun, StudioRuns
 from discreet.addons.studio.tables import HIERARCHIES, StudioTable, StudioTables, file_name
-from discreet.addons.studio.work import COMPARISON, PAGE, PREVIEW, RISK
+from discreet.addons.studio.work import COMPARISON, JUDGEMENTS, PAGE, PREVIEW, RISK
 from discreet.api.compare import compared_job
 from discreet.pipeline.decide import require_reason
 from discreet.pipeline.release import ATTACK_SECONDS
 
-TABLE_RUNS = ("publish", "preview", "compare", "costs", "repair")
+TABLE_RUNS = ("publish", "preview", "compare", "repair", "judge")
 RELEASE_RUNS = ("audit", "attack", "measure", "evidence")
 FRAMEWORKS = ("ema", "hipaa", "nist", "gdpr")
 REPAIR_SECONDS = 120.0
@@ -227,6 +228,17 @@ class StudioSession:
             return {"requirements": [], "sensitive": [], "problems": list(error.problems)}
         return {**found, "problems": []}
 
+    def settings(self, question: Asked) -> Any:
+        """What a comparison would run, and what it would not, with the reason."""
+        table = self._table(question)
+        found = table.settings(_job(question, table), question.listed("k", int))
+        return {
+            "settings": [
+                {**asdict(setting), "label": setting.label, "infeasible": reason}
+                for setting, reason in found
+            ]
+        }
+
     # Runs
 
     def start_table_run(self, question: Asked) -> Any:
@@ -261,11 +273,19 @@ class StudioSession:
         elif kind == "repair":
             request["budget"] = question.number("budget") or REPAIR_SECONDS
         elif kind == "compare":
-            if given.get("methods"):
-                request["methods"] = given["methods"]
-            if given.get("vary"):
-                request["vary"] = question.mapping("vary")
+            labels = question.listed("labels", str)
+            request["settings"] = [
+                asdict(setting)
+                for setting, reason in table.settings(job, question.listed("k", int))
+                if (setting.label in labels if labels else reason is None)
+            ]
+            if not request["settings"]:
+                raise RefusedError(422, "No setting can hold for this table. Change the job first.")
             request["budget"] = question.number("budget")
+        elif kind == "judge":
+            output = self.tables[question.text("output")]
+            suppressed = question.listed("suppressed", str)
+            request |= {"output": str(output.path), "suppressed": suppressed}
         run = self.runs.start(kind, request, table=table.number)
         run.mapping = job
         return {"run": run.number}
@@ -317,11 +337,26 @@ class StudioSession:
 
     def list_runs(self, question: Asked) -> Any:
         found = self.runs.of(question.query.get("table"), question.query.get("release"))
-        return {"runs": [run.describe(with_result=False) for run in found]}
+        return {
+            "runs": [
+                {**run.describe(with_result=False), "outdated": self._outdated(run)}
+                for run in found
+            ]
+        }
+
+    def _outdated(self, run: StudioRun) -> bool:
+        """Whether the job has changed since a run; its columns alone, for a comparison."""
+        if run.mapping is None or run.table is None:
+            return False
+        now, before = self.tables[run.table].draft.job, run.mapping
+        keys = {*now, *before} - {"output"}
+        if run.kind == "compare":  # what is chosen of it changes the rest of the job
+            keys = {"attributes", "person", "secrets", "unit"}
+        return any(now.get(key) != before.get(key) for key in keys)
 
     def describe_run(self, question: Asked) -> Any:
         run = self._run(question)
-        said = run.describe()
+        said = {**run.describe(), "outdated": self._outdated(run)}
         if run.kind == "publish" and said["result"] is not None:
             said["result"] = self._release(question).describe()
         return said
@@ -337,15 +372,15 @@ class StudioSession:
 
     def report(self, question: Asked) -> Response:
         run = self._run(question)
-        return self.release_report(question) if run.kind == "publish" else _page(run.file(PAGE))
+        if run.kind == "publish":
+            return self.release_report(question)
+        part = question.query.get("part")
+        return _page(run.file(f"{part}.html" if part in JUDGEMENTS else PAGE))
 
     def preview(self, question: Asked) -> Any:
         if "run" in question.path and self._run(question).kind == "preview":
             return self._run(question).read(PREVIEW)
         return json.loads(self._release(question).file(PREVIEW).read_text(encoding="utf-8"))
-
-    def points(self, question: Asked) -> Any:
-        return self._run(question).read(COMPARISON)
 
     def point(self, question: Asked) -> Any:
         """The job by the method and setting of a compared release."""

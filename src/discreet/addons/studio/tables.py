@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet import InputError, Job, JobError
 from discreet.addons.studio.answers import RefusedError
-from discreet.addons.studio.feasible_guarantees import feasible_guarantees
+from discreet.addons.studio.feasible_guarantees import compared_settings, feasible_guarantees
 from discreet.addons.studio.hierarchy_levels import (
     declared_column,
     describe_hierarchy,
@@ -24,6 +24,7 @@ from discreet.addons.studio.job_mapping import read_mapping, with_absolute_paths
 from discreet.addons.studio.opened_table import OpenedTable
 from discreet.addons.studio.private_folder import PrivateFolder
 from discreet.api.demonstrate import make_patients
+from discreet.api.settings_grid import Setting
 from discreet.regular_files import read_text
 
 UNUSED = 600.0  # seconds after which a table leaves the memory until it is asked for again
@@ -208,6 +209,12 @@ class StudioTable:
     def feasibility(self, job: Mapping[str, Any]) -> dict[str, Any]:
         """Return what can be guaranteed at best."""
         return feasible_guarantees(self.opened, self.parsed(job))
+
+    def settings(
+        self, job: Mapping[str, Any], larger: Sequence[int]
+    ) -> list[tuple[Setting, str | None]]:
+        """Return what a comparison of a job may run, each with why it cannot hold."""
+        return compared_settings(self.opened, self.parsed(job), larger)
 
 
 def _without_source(job: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,9 +15,12 @@ import discreet
 from discreet import Job, LedgerSettings, Release
 from discreet.addons.studio.release_preview import release_preview
 from discreet.addons.studio.releases import JOB, RELEASE, write_record
-from discreet.addons.studio.step_costs import step_costs
+from discreet.api.settings_grid import Setting
 from discreet.io.atomic import write_private
+from discreet.job.proposing.untyped_table import read_untyped
+from discreet.pipeline.release import ATTACK_SECONDS
 from discreet.pipeline.run import save_release
+from discreet.table.roles import Role
 
 Request = Mapping[str, Any]
 Progress = Callable[[str, float], None]
@@ -26,6 +29,7 @@ PAGE = "page.html"
 PREVIEW = "preview.json"
 RISK = "risk.json"
 COMPARISON = "comparison.json"
+JUDGEMENTS = ("check", "attack", "measure")  # of the table of another tool
 LISTED_ROWS = 1000  # at risk
 
 
@@ -117,19 +121,42 @@ def compare(request: Request, folder: Path, progress: Progress) -> dict[str, Any
     found = discreet.compare(
         None,
         _job(request),
-        methods=request.get("methods"),
-        vary=request.get("vary"),
+        settings=[Setting(**setting) for setting in request["settings"]],
         budget=request.get("budget"),
         progress=progress,
     )
     found.save(folder)
     found.save_page(folder / PAGE, request.get("language", "en"))
-    return found.to_dict()
+    return {**found.to_dict(), "best": None if found.best is None else found.best.label}
 
 
-def costs(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
-    """Try each step of each guarantee on a sample."""
-    return step_costs(_job(request), progress=progress)
+def judge(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
+    """Check, attack and measure the table of another tool beside the original of a job."""
+    job, place = _job(request), Path(request["output"])
+    given = {"job": job, "original": None, "suppressed": request["suppressed"]}
+    attacked = discreet.attack_table(place, **given, seconds=ATTACK_SECONDS, progress=progress)
+    measured = discreet.measure_table(place, **given, progress=progress)
+    progress("checking", 0.0)
+    columns = read_untyped(place).table.columns
+    roles = {
+        role: [name for name in job.with_role(role) if name in columns]
+        for role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+    }
+    checked = discreet.check(
+        place,
+        quasi=roles[Role.QUASI_IDENTIFIER],
+        sensitive=roles[Role.SENSITIVE],
+        requirements=[
+            one
+            for one in job.requirements
+            if {*(getattr(one, "named", None) or ())} <= {*roles[Role.SENSITIVE]}
+        ],
+        suppressed=request["suppressed"] or ["*"],
+    )
+    results = dict(zip(JUDGEMENTS, (checked, attacked, measured), strict=True))
+    for part, result in results.items():
+        result.save_page(folder / f"{part}.html", request.get("language", "en"))
+    return {part: result.to_dict() for part, result in results.items()}
 
 
 def _original(request: Request) -> Job | Path:
@@ -184,7 +211,7 @@ WORK: dict[str, Callable[[Request, Path, Progress], dict[str, Any]]] = {
         publish,
         preview,
         compare,
-        costs,
+        judge,
         audit,
         attack,
         measure,

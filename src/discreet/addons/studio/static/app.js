@@ -9,13 +9,14 @@ import { LANGUAGES, current, preferred, speak, t } from "./lib/words.js";
 import compare from "./screens/compare.js";
 import guarantees from "./screens/guarantees.js";
 import hierarchies from "./screens/hierarchies.js";
+import judge from "./screens/judge.js";
 import publish from "./screens/publish.js";
 import releases from "./screens/releases.js";
 import roles from "./screens/roles.js";
 import table from "./screens/table.js";
 
-const SCREENS = { table, roles, hierarchies, guarantees, compare, publish, releases };
-const FREE = new Set(["table", "releases"]); // need no table
+const SCREENS = { table, roles, hierarchies, guarantees, compare, publish, releases, judge };
+const FREE = new Set(["table", "releases", "judge"]); // need no table
 const ALIVE = 20_000; // milliseconds
 
 let leaving = new AbortController();
@@ -23,12 +24,12 @@ let drafted = null; // the draft of the screen
 
 function head(screen, tableId, draft) {
   const steps = Object.keys(SCREENS).map((name, place) => {
-    const words = [h("b", { "aria-hidden": "true" }, String(place + 1)), t(`${name}.step`)];
+    const words = [name === "judge" ? null : h("b", { "aria-hidden": "true" }, String(place + 1)), t(`${name}.step`)];
     const reachable = tableId || FREE.has(name);
     const link = reachable
       ? h("a", { href: address(name, tableId), "aria-current": name === screen ? "step" : null }, words)
       : h("span", {}, words);
-    return h("li", {}, link);
+    return h("li", { data: { step: name } }, link);
   });
   const language = select(Object.entries(LANGUAGES), current(), change, { "aria-label": t("language"), id: "language" });
   const job = draft ? button(t("job.open"), () => showJob(draft), { id: "open-job" }) : null;

@@ -18,26 +18,50 @@ function plainType(property) {
 
 const bounds = (property, key) => property[key] ?? (property.anyOf ?? []).map((one) => one[key]).find((one) => one !== undefined);
 
-/** Draw an input for each parameter; those that are seldom set are behind a click. `change(name, value)` is called with undefined for the default. */
-export function inputs(schema, given, change, { sensitive = [], of = "" } = {}) {
-  const all = Object.entries(schema.properties ?? {}).filter(([name]) => !HIDDEN.has(name));
-  const usual = (name) => (schema.required ?? []).includes(name) || name === "attribute" || name in given;
-  const draw = ([name, property]) => {
-    const value = given[name] ?? property.default;
-    const label = has(`parameter.${name}`) ? t(`parameter.${name}`) : name;
-    const shared = { data: { parameter: `${of}.${name}` }, title: property.description };
+/** Return a way to draw the input of one parameter. `change(name, value)` is called with undefined for the default. */
+function drawer(schema, given, change, { sensitive = [], of = "" } = {}) {
+  return (name, label = null) => {
+    const property = schema.properties[name];
+    const shared = { data: { parameter: `${of}.${name}` }, title: property.description, "aria-label": label };
     const needed = (schema.required ?? []).includes(name);
-    return h("label", {}, label, control(name, property, value, change, { shared, needed, sensitive }));
+    return control(name, property, given[name] ?? property.default, change, { shared, needed, sensitive });
   };
-  const [shown, more] = [all.filter(([name]) => usual(name)), all.filter(([name]) => !usual(name))];
-  return [shown.map(draw), more.length ? folded(t("parameters.more"), more.map(draw)) : null];
+}
+
+const labelOf = (name) => (has(`parameter.${name}`) ? t(`parameter.${name}`) : name);
+const shownOf = (schema) => Object.keys(schema.properties ?? {}).filter((name) => !HIDDEN.has(name));
+
+/** Draw an input for each parameter; those that are seldom set are behind a click. */
+export function inputs(schema, given, change, options = {}, apart = new Set()) {
+  const draw = drawer(schema, given, change, options);
+  const usual = (name) => (schema.required ?? []).includes(name) || name in given;
+  const all = shownOf(schema).filter((name) => !apart.has(name));
+  const drawn = (name) => h("label", {}, labelOf(name), draw(name));
+  const more = all.filter((name) => !usual(name));
+  return [all.filter(usual).map(drawn), more.length ? folded(t("parameters.more"), more.map(drawn)) : null];
+}
+
+/** Draw words with inputs in the place of their gaps, and the other parameters below them. */
+export function worded(words, schema, given, change, options = {}) {
+  const draw = drawer(schema, given, change, options);
+  const known = new Set(Object.keys(schema.properties ?? {}));
+  const parts = words.split(/\{(\w+)\}/);
+  const gaps = new Set(parts.filter((one, place) => place % 2 && known.has(one)));
+  const line = parts.map((one, place) => (place % 2 ? (gaps.has(one) ? draw(one, labelOf(one)) : one) : one));
+  const others = inputs(schema, given, change, options, gaps);
+  return [h("p", { class: "words" }, line), others.flat().some(Boolean) ? h("div", { class: "inputs" }, others) : null];
+}
+
+/** Words with the names of their gaps, to choose from. */
+export function plainWords(words) {
+  return words.replace(/\{(\w+)\}/g, (_, name) => (name === "attribute" ? t("guarantees.a_sensitive") : name));
 }
 
 function control(name, property, value, change, { shared, needed, sensitive }) {
   if (name === "attribute") {
     const now = Array.isArray(value) ? JSON.stringify(value) : (value ?? "");
     const options = [["", t("guarantees.all_sensitive")], ...sensitive.map((one) => [one, one])];
-    if (now && !options.some(([one]) => one === now)) options.push([now, now]);
+    if (now && !options.some(([one]) => one === now)) options.push([now, [value].flat().join(", ")]);
     return select(options, now, (chosen) => change(name, chosen || undefined), shared);
   }
   const type = plainType(property);

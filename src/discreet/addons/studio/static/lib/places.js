@@ -1,9 +1,37 @@
-// Choosing a file or a folder of this machine: a path to type, or a list to walk through.
+// Choosing a file or a folder: to drop, a path to type, or a list of this machine to walk through.
 
-import { get } from "./api.js";
-import { h, replace } from "./dom.js";
-import { button, failure, field } from "./pieces.js";
-import { t } from "./words.js";
+import { get, upload } from "./api.js";
+import { h, newId, replace } from "./dom.js";
+import { button, failure, field, notice, waiting } from "./pieces.js";
+import { bytes, t } from "./words.js";
+
+/** A place to drop a table, which is uploaded; `opened` gets what the server says of it. */
+export function dropZone({ words, limit, options = () => ({}), said, signal, opened }) {
+  const send = async (file) => {
+    if (!file) return;
+    if (file.size > limit) return void replace(said, notice("bad", h("p", {}, t("table.too_large", { limit: bytes(limit) }))));
+    replace(said, waiting(t("table.reading", { name: file.name })));
+    try {
+      const how = Object.entries(options()).map(([name, value]) => [`option.${name}`, value]);
+      await opened(await upload(`/api/tables?${new URLSearchParams([["name", file.name], ...how])}`, file, signal));
+    } catch (error) {
+      if (!signal.aborted) replace(said, failure(error));
+    }
+  };
+  const id = newId("file");
+  const input = h("input", { type: "file", id, on: { change: () => send(input.files[0]) } });
+  const dropped = (event) => {
+    event.preventDefault();
+    zone.classList.remove("over");
+    send(event.dataTransfer.files[0]);
+  };
+  const over = (event) => (event.preventDefault(), zone.classList.add("over"));
+  const zone = h("div", { class: "drop", on: { dragover: over, dragleave: () => zone.classList.remove("over"), drop: dropped } },
+    h("p", {}, h("label", { for: id }, h("strong", {}, words))),
+    input,
+    h("p", { class: "help" }, t("table.formats", { limit: bytes(limit) })));
+  return zone;
+}
 
 /** A form for a path; `kinds` are what may be chosen, `choose` gets the path. */
 export function placeForm({ name, help, kinds, action, choose, value = "" }) {

@@ -7,6 +7,40 @@ import { button, english, failure, notice } from "./pieces.js";
 import { has, number, percent, t } from "./words.js";
 
 const ENDED = new Set(["done", "failed", "refused", "cancelled"]);
+const [SOON, FINE] = [3, 10]; // seconds before an estimate is shown; below which it is exact
+
+/** Return the last run of a kind that a table has, if it is running or its result is about the job as it is. */
+export async function latest(table, kind) {
+  const { runs } = await get(`/api/runs?table=${table}`);
+  const shows = (one) => !ENDED.has(one.state) || (one.state === "done" && (kind !== "publish" || !one.outdated));
+  return runs.filter((one) => one.kind === kind && shows(one)).at(-1)?.run;
+}
+
+/** Seconds until a run ends, by the share that is done of each phase; null where that is not known yet. */
+function secondsLeft(run, phases, reached, since) {
+  const [weight, all] = [phases[reached]?.[1], phases.reduce((sum, [, one]) => sum + one, 0)];
+  const seconds = run.seconds ?? 0;
+  if (!phases.length || reached < 0 || seconds < SOON) return null;
+  const before = phases.slice(0, reached).reduce((sum, [, one]) => sum + one, 0);
+  const later = all - before - weight;
+  // A phase that tells no share is taken to last as its weight says, at the pace of those before it.
+  const pace = before ? since / before : seconds / Math.max(weight * run.share, all * 0.02);
+  const inside = run.share > 0.05 ? (seconds - since) * (1 / run.share - 1) : Math.max(weight * pace - (seconds - since), 0);
+  return inside + later * pace;
+}
+
+/** The time that is left, in words: by what is done, or by the limit that the run keeps. */
+function timeLeft(run, phases, reached, since) {
+  if (run.state !== "running") return null;
+  if (run.budget) return t("run.at_most", { n: Math.max(1, Math.ceil(run.budget - run.seconds)) });
+  const seconds = secondsLeft(run, phases, reached, since);
+  return seconds === null ? null : roughly(seconds);
+}
+
+function roughly(seconds) {
+  if (seconds > 90) return t("run.left_minutes", { n: Math.round(seconds / 60) });
+  return t("run.left", { n: seconds < FINE ? Math.max(1, Math.ceil(seconds)) : Math.ceil(seconds / 5) * 5 });
+}
 
 /** What a run is doing, in the language of the page where it is known. */
 function doing(run) {
@@ -16,12 +50,12 @@ function doing(run) {
 
 /** The step that a phase belongs to. What methods and attacks call their own phases is not listed. */
 function stepOf(phase, phases, reached) {
-  const at = phases.indexOf(phase);
-  if (at >= 0 || phase === "starting") return at;
-  return phases.indexOf(reached >= phases.indexOf("writing") ? "attacks" : "searching");
+  const place = (name) => phases.findIndex(([one]) => one === name);
+  if (place(phase) >= 0 || phase === "starting") return place(phase);
+  return place(reached >= place("writing") ? "attacks" : "searching");
 }
 
-/** Show a run in an element until it ends; return it then. `phases` are listed while it runs. */
+/** Show a run in an element until it ends; return it then. `phases` are its phases with their usual shares of the time. */
 export async function follow(id, place, { signal, phases = [] }) {
   let run = await get(`/api/runs/${id}`, signal);
   if (ENDED.has(run.state)) {
@@ -30,7 +64,7 @@ export async function follow(id, place, { signal, phases = [] }) {
   }
   const bar = h("progress", { max: 1, "aria-label": t("run.progress") });
   const words = h("p", { class: "doing" });
-  const steps = phases.map((phase) => h("li", { data: { phase } }, t(`phase.${phase}`)));
+  const steps = phases.map(([phase]) => h("li", { data: { phase } }, t(`phase.${phase}`)));
   const cancel = button(t("run.cancel"), async () => {
     cancel.disabled = true;
     replace(cancel, t("run.cancelling"));
@@ -39,14 +73,16 @@ export async function follow(id, place, { signal, phases = [] }) {
   const status = h("div", { class: "running", data: { run: id } }, words, bar, steps.length ? h("ol", { class: "phases" }, steps) : null, cancel);
   replace(place, status);
   let told = "";
-  let reached = -1;
+  let [reached, since] = [-1, 0]; // the phase, and the seconds after which it began
   const show = (now) => {
     run = now;
     if (now.share === null || now.share === undefined) bar.removeAttribute("value");
     else bar.value = now.share;
     const share = now.share > 0 ? ` · ${percent(now.share)}` : "";
-    replace(words, doing(now), `${share} · ${t("run.seconds", { n: Math.round(now.seconds ?? 0) })}`);
-    if (now.state === "running") reached = Math.max(reached, stepOf(now.phase, phases, reached));
+    const step = now.state === "running" ? stepOf(now.phase, phases, reached) : -1;
+    if (step > reached) [reached, since] = [step, now.seconds ?? 0];
+    const left = timeLeft(now, phases, reached, since);
+    replace(words, doing(now), `${share} · ${t("run.seconds", { n: Math.round(now.seconds ?? 0) })}`, left === null ? null : h("span", { class: "left" }, ` · ${left}`));
     steps.forEach((one, place) => (one.className = place < reached ? "done" : place === reached ? "now" : ""));
     if (now.phase !== told) announce(has(`phase.${now.phase}`) ? t(`phase.${now.phase}`) : (now.text ?? ""));
     told = now.phase;

@@ -5,11 +5,11 @@ import { h, replace } from "../lib/dom.js";
 import { badge, button, english, failure, field, folded, notice } from "../lib/pieces.js";
 import { showRelease, verdictWords } from "../lib/release.js";
 import { note } from "../lib/route.js";
-import { followed } from "../lib/run.js";
+import { followed, latest } from "../lib/run.js";
 import { number, percent, t } from "../lib/words.js";
 import { named } from "./guarantees.js";
 
-const PHASES = ["reading", "hierarchies", "searching", "audit", "measures", "writing", "reading back", "attacks", "preview"];
+const PHASES = [["reading", 10], ["hierarchies", 2], ["searching", 20], ["audit", 8], ["measures", 10], ["writing", 10], ["reading back", 10], ["attacks", 25], ["preview", 5]]; // with usual shares of the time
 const ROLES = ["quasi-identifier", "sensitive", "quasi-sensitive", "unchanged", "weight", "identifier", "household", "drop"];
 
 export default async function show({ body, table, given, draft, signal }) {
@@ -28,6 +28,7 @@ export default async function show({ body, table, given, draft, signal }) {
       if (!accepting.hidden && reason.value.trim()) asked.accept_risk = reason.value.trim();
       if (key.value.trim()) asked.key = key.value.trim();
       const { run } = await post(`/api/tables/${table}/runs`, asked);
+      if (signal.aborted) return; // another screen is shown by now
       given = { run };
       note({ run, repair: "", check: "" });
       await showRun(run);
@@ -76,6 +77,7 @@ export default async function show({ body, table, given, draft, signal }) {
     const search = async () => {
       try {
         const { run } = await post(`/api/tables/${table}/runs`, { kind: "repair", ...(await draft.shown()) });
+      if (signal.aborted) return; // another screen is shown by now
         note({ repair: run });
         await follow(run);
       } catch (error) {
@@ -93,7 +95,10 @@ export default async function show({ body, table, given, draft, signal }) {
   };
 
   replace(body, said, results, about);
-  if (given.run) await showRun(given.run);
+  const run = given.run ?? (await latest(table, "publish"));
+  if (!run) return;
+  note({ run });
+  showRun(run);
 }
 
 /** A card for each repair: what it does, the verdict after it, what it costs. */

@@ -1,11 +1,11 @@
 // Open a table, and look at it.
 
-import { forget, get, post, remove, upload } from "../lib/api.js";
-import { h, newId, replace } from "../lib/dom.js";
+import { forget, get, post, remove } from "../lib/api.js";
+import { h, replace } from "../lib/dom.js";
 import { badge, button, cards, english, failure, field, folded, notice, section, table as draw, waiting } from "../lib/pieces.js";
-import { placeForm } from "../lib/places.js";
+import { dropZone, placeForm } from "../lib/places.js";
 import { address, go } from "../lib/route.js";
-import { bytes, number, percent, t } from "../lib/words.js";
+import { number, percent, t } from "../lib/words.js";
 
 export default async function show({ body, table, draft, signal }) {
   if (draft) looked(body, table, draft);
@@ -21,39 +21,7 @@ async function opening(body, signal) {
   const option = (name) =>
     field(t(`option.${name}`), h("input", { type: "text", autocomplete: "off", spellcheck: "false", on: { change: (event) => (chosen[name] = event.target.value) } }), t(`option.${name}.text`));
   const options = () => Object.fromEntries(Object.entries(chosen).filter(([, value]) => value !== ""));
-  const send = async (file) => {
-    if (!file) return;
-    if (file.size > session.upload_limit) {
-      return void replace(said, notice("bad", h("p", {}, t("table.too_large", { limit: bytes(session.upload_limit) }))));
-    }
-    replace(said, waiting(t("table.reading", { name: file.name })));
-    try {
-      const how = Object.entries(options()).map(([name, value]) => [`option.${name}`, value]);
-      opened(await upload(`/api/tables?${new URLSearchParams([["name", file.name], ...how])}`, file, signal));
-    } catch (error) {
-      if (!signal.aborted) replace(said, failure(error));
-    }
-  };
-  const id = newId("file");
-  const input = h("input", { type: "file", id, on: { change: () => send(input.files[0]) } });
-  const drop = h(
-    "div",
-    {
-      class: "drop",
-      on: {
-        dragover: (event) => (event.preventDefault(), drop.classList.add("over")),
-        dragleave: () => drop.classList.remove("over"),
-        drop: (event) => {
-          event.preventDefault();
-          drop.classList.remove("over");
-          send(event.dataTransfer.files[0]);
-        },
-      },
-    },
-    h("p", {}, h("label", { for: id }, h("strong", {}, t("table.drop")))),
-    input,
-    h("p", { class: "help" }, t("table.formats", { limit: bytes(session.upload_limit) })),
-  );
+  const drop = dropZone({ words: t("table.drop"), limit: session.upload_limit, options, said, signal, opened });
   const demo = button(t("table.demo"), async () => {
     replace(said, waiting());
     try {

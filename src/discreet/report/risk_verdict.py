@@ -20,12 +20,13 @@ from discreet.releases.analyst_errors import AnalystErrors
 from discreet.releases.explanation import uncovered
 from discreet.releases.manifest import Known, Manifest, SinglingOut
 from discreet.releases.singling_out import singling_reason, singling_sentences, units_of
-from discreet.report.pieces import Card, Tone
+from discreet.report.pieces import Card, Tone, exact
 from discreet.requirements.judge import limits_knowledge
 from discreet.statements import Statement
 
 if TYPE_CHECKING:
     from discreet.attacks.run import AttackReport
+    from discreet.releases.table_measures import Shapes
 
 
 READY, LOOK, REFUSE = "Ready to sign", "Look at these", "Do not publish"
@@ -53,7 +54,8 @@ class RiskFigure:
 
     def card(self) -> Card:
         """The figure as a headline figure of a page."""
-        return Card(self.key, self.name, self.value, self.shown, self.sentence, _TONES[self.word])
+        attacker = exact(self.attacker)
+        return Card(self.key, self.name, self.value, self.shown, attacker, _TONES[self.word])
 
     def to_dict(self) -> dict[str, Any]:
         """The figure as plain data."""
@@ -349,6 +351,7 @@ class Review:
     attacks: AttackReport | None = None
     not_attacked: str = ""  # why no attacker was tried
     errors: AnalystErrors | None = None
+    shapes: Shapes | None = None
     samples: Sequence[SampledRows] = ()
     # By published column: name, role, different values before and after.
     columns: Sequence[tuple[str, str, int, int]] = ()

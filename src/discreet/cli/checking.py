@@ -218,7 +218,7 @@ def measure(
     learning: Annotated[
         bool,
         typer.Option(
-            "--learning", help="Publish 70 % of the rows, train models on them, test on the rest."
+            "--learning", help="Publish 70% of the rows, train models on them, test on the rest."
         ),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of queries and learning.")] = 0,

@@ -284,7 +284,9 @@ def _figures(attacks: AttackReport, choice: Choice, limits: SignOff) -> Iterator
         yield _figure(
             "reidentified", StandardAttacker.ACQUAINTANCE, Statement("verdict.name.reidentified"),
             chance, limits.reidentified,
-            Statement("verdict.reidentified", original=attacks.risks[0].prosecutor),
+            Statement(
+                "verdict.reidentified", chance=chance, original=attacks.risks[0].prosecutor
+            ),
         )  # fmt: skip
 
 
@@ -313,17 +315,20 @@ def _stronger(attacks: AttackReport, choice: Choice) -> Iterator[str]:
 def _learned(
     figure: str, choice: Choice, finding: Finding, threshold: float | None = None
 ) -> Statement:
-    """What an attacker learns, of how many targets."""
+    """Return what an attacker learns, of how many targets."""
     targets = finding.newly_certain if threshold is None else finding.newly_above
+    who = {"attacker": str(finding.attacker), "knows": choice.knows(finding.attacker)}
+    limit = {} if threshold is None else {"threshold": threshold}
+    if not targets:
+        return Statement(f"verdict.{figure}.none", **who, **limit)
     return Statement(
         f"verdict.{figure}",
-        attacker=str(finding.attacker),
-        knows=choice.knows(finding.attacker),
+        **who,
+        **limit,
         aim=finding.aim,
         learned=targets,
         targets=finding.targets,
         unit=Statement(f"unit.{finding.unit.plural}"),
-        **({} if threshold is None else {"threshold": threshold}),
     )
 
 

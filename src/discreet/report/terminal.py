@@ -357,7 +357,7 @@ def _figures(utility: Mapping[str, Any]) -> list[str]:
 def _headline(utility: Mapping[str, Any]) -> list[str]:
     lines = []
     if utility.get("loss") is not None:
-        meaning = "of the quasi-identifiers; 0 % = exact values, 100 % = fully suppressed"
+        meaning = "of the quasi-identifiers; 0% = exact values, 100% = fully suppressed"
         lines.append(_figure("information loss", f"{utility['loss']:.1%}", meaning))
     if utility.get("loss_sensitive"):
         meaning = "of the sensitive values in the table remain possible for a row, on average"

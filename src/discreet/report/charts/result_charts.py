@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.releases.audit.figures import Picture
 from discreet.report.charts.chart import Chart, Mark, ReferenceLine, Scale
-from discreet.report.pieces import label, labels
+from discreet.report.pieces import exact, label, labels
 from discreet.statements import Statement
 
 if TYPE_CHECKING:
@@ -168,10 +168,10 @@ def learned_chart(findings: Sequence[Finding]) -> Chart | None:
             Mark(x=f.baseline, x_end=f.mean, y_end=f.greatest, lane=f.aim, label=f"{f.mean:.1%}")
             for f in shown
         ),
-        rules=(ReferenceLine("x", 0.5, "50 %"),),
+        rules=(ReferenceLine("x", 0.5, "50%"),),
         head=labels("attribute", "attacker", "without-the-release", "mean-belief", "greatest"),
         table=tuple(
-            (f.aim, str(f.attacker), f"{f.baseline:.1%}", f"{f.mean:.1%}", f"{f.greatest:.1%}")
+            (f.aim, exact(f.attacker), f"{f.baseline:.1%}", f"{f.mean:.1%}", f"{f.greatest:.1%}")
             for f in shown
         ),
     )

@@ -194,7 +194,7 @@ def _points(chart: Chart) -> tuple[float, list[str]]:
             )
         parts.append(
             f"<g class='{'faint' if mark.faint else ''}'>{_shape(number, at, up)}"
-            f"<title>{escape(f'{in_language(mark.series)} {in_language(mark.label)}')}</title></g>"
+            f"<title>{_escaped(mark.label)}</title></g>"
         )
         wide = 6.4 * len(in_language(mark.label))
         end = at + 9 + wide > right
@@ -277,7 +277,7 @@ def ticks_of(scale: Scale) -> list[float]:
 
 def _written(scale: Scale, figure: float) -> str:
     if scale.percent:
-        return with_numbers(f"{figure * 100:g} %")
+        return with_numbers(f"{figure * 100:g}%")
     return with_numbers(f"{figure:g}")
 
 

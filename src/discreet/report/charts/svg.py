@@ -12,6 +12,7 @@ from discreet.statements import in_language, with_numbers
 WIDTH = 480  # in the units of the view box; pages set two charts beside each other
 TONES = ("#2f6690", "#c2571a", "#2a7f62", "#8a4f9e", "#9a7b0a", "#5b6472")  # as in style.css
 SHAPES = len(TONES)  # of series; then they come again
+CUT = 34  # characters of a lane's name at its left
 Place = Callable[[float], float]
 
 
@@ -116,7 +117,7 @@ def _dumbbells(chart: Chart) -> tuple[float, list[str]]:
 
 def _lanes_width(chart: Chart) -> float:
     longest = max((len(in_language(mark.lane)) for mark in chart.marks), default=0)
-    return min(10.0 + 6.4 * min(longest, 28), 190.0)
+    return min(10.0 + 6.4 * min(longest, CUT), 215.0)
 
 
 def _named_lanes(chart: Chart, left: float, row: float) -> tuple[Place, float, list[str]]:
@@ -127,7 +128,7 @@ def _named_lanes(chart: Chart, left: float, row: float) -> tuple[Place, float, l
     parts = [*_vertical_grid(chart.x, x, top, bottom)]
     for number, mark in enumerate(chart.marks):
         parts.append(
-            _text(left - 8, top + row * (number + 0.5) + 4, _cut(mark.lane, 28), "end", "label")
+            _text(left - 8, top + row * (number + 0.5) + 4, _cut(mark.lane, CUT), "end", "label")
         )
     parts.append(_text((left + right) / 2, bottom + 34, chart.x.title, "middle", "name"))
     return x, bottom, parts

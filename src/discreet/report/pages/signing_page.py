@@ -221,7 +221,7 @@ def _summary(
 ) -> Iterator[Section]:
     # What attackers learn, beside what analysts lose; what others would learn.
     loss = private.get("utility", {}).get("loss")
-    drawn = figures([_learned(verdict, review), lost_chart(review.errors, loss)])
+    drawn = figures([_learned(verdict, manifest, review), lost_chart(review.errors, loss)])
     stronger = [subheading(label("stronger-than-you-asked-for")), sentences(verdict.stronger)]
     yield Section(
         label("what-is-learned-and-lost"),
@@ -252,14 +252,15 @@ def _summary(
         yield Section(label("risk-in-the-population"), about, label("population"))
 
 
-def _learned(verdict: RiskVerdict, review: Review) -> Chart | None:
+def _learned(verdict: RiskVerdict, manifest: Manifest, review: Review) -> Chart | None:
     """Return the chart of what the chosen attackers believe, the worst of each column."""
     if review.attacks is None:
         return None
     worst: dict[str, Finding] = {}
     for finding in review.attacks.about_values:
         if finding.attacker in verdict.choice.names or verdict.choice.declared:
-            worst.setdefault(finding.aim, finding)
+            levels = (name for name in manifest.coverage if finding.aim.startswith(f"{name} ("))
+            worst.setdefault(next(levels, finding.aim), finding)
     return learned_chart(list(worst.values()))
 
 
@@ -288,7 +289,9 @@ def _columns(
         losses |= measured.get("loss_by_attribute", {})
     values = {name: f"{before:,} → {after:,}" for name, _, before, after in review.columns}
     roles = {n: role for entry in manifest.tables.values() for n, role in entry.columns.items()}
-    order = sorted(roles, key=lambda name: not roles[name].unchanged)
+    order = sorted(
+        roles, key=lambda name: (not roles[name].unchanged, list(Role).index(roles[name]))
+    )
     lines: list[Sequence[str]] = [
         (
             tag("strong", exact(name)) if roles[name].unchanged else exact(name),
@@ -362,7 +365,8 @@ def _details(
     if review.attacks is not None:
         limit = review.attacks.seconds
         tried = label("attacks-tried", seconds=limit) if limit else ""
-        parts = [paragraph(tried), worst_attackers(review.attacks), attack_details(review.attacks)]
+        worst = worst_attackers(review.attacks)
+        parts = [paragraph(tried), worst, attack_details(review.attacks, every=False)]
         yield Section(label("the-worst-attackers"), joined(parts), label("attackers"))
     # Where it comes from.
     yield Section(label("provenance"), _provenance(manifest, review), label("provenance"))

@@ -87,8 +87,8 @@ def association_map(
         for j in range(len(names)):
             strength = (before if j > i else after)[i][j]
             shade = f"--strength: {SHADE * strength:.0%}"
-            shown = "" if i == j else f"{strength:.2f}"
-            cells.append(tag("span", shown, class_="strength", style=shade))
+            shown = tag("span", f"{strength:.2f}", class_="strength", style=shade)
+            cells.append(Markup("") if i == j else shown)
         rows.append(cells)
     head = (label("column"), *(exact(name) for name in names))
     drawn = table(head, rows, range(1, len(head)))

@@ -285,7 +285,9 @@ def _figures(attacks: AttackReport, choice: Choice, limits: SignOff) -> Iterator
             "reidentified", StandardAttacker.ACQUAINTANCE, Statement("verdict.name.reidentified"),
             chance, limits.reidentified,
             Statement(
-                "verdict.reidentified", chance=chance, original=attacks.risks[0].prosecutor
+                "verdict.reidentified",
+                rows=_rows_alike(chance),
+                original=_rows_alike(attacks.risks[0].prosecutor),
             ),
         )  # fmt: skip
 
@@ -330,6 +332,11 @@ def _learned(
         targets=finding.targets,
         unit=Statement(f"unit.{finding.unit.plural}"),
     )
+
+
+def _rows_alike(chance: float) -> int:
+    """Return of how many rows one is the right one."""
+    return max(int(1 / max(chance, 1e-12) + 1e-6), 1)
 
 
 def _believed(finding: Finding) -> float:

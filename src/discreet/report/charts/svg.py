@@ -12,6 +12,7 @@ from discreet.statements import in_language, with_numbers
 WIDTH = 480  # in the units of the view box; pages set two charts beside each other
 TONES = ("#2f6690", "#c2571a", "#2a7f62", "#8a4f9e", "#9a7b0a", "#5b6472")  # as in style.css
 SHAPES = len(TONES)  # of series; then they come again
+FEW_LANES = 8  # that have room
 CUT = 34  # characters of a lane's name at its left
 Place = Callable[[float], float]
 
@@ -98,7 +99,7 @@ def _bars(chart: Chart) -> tuple[float, list[str]]:
 
 
 def _dumbbells(chart: Chart) -> tuple[float, list[str]]:
-    row = 24.0
+    row = 24.0 if len(chart.marks) <= FEW_LANES else 18.0
     x, bottom, parts = _named_lanes(chart, _lanes_width(chart), row)
     for rule in chart.rules:
         parts.append(_line(x(rule.at), 8, x(rule.at), bottom, "bound"))

@@ -156,7 +156,7 @@ def _use(review: Review) -> Sequence[str]:
     names: dict[bool, list[str]] = {True: [], False: []}
     for key in keys:
         error = getattr(review.errors, key)
-        names[error.release < error.unlinked].append(Statement(f"errors.{key}"))
+        names[error.smaller].append(Statement(f"errors.{key}"))
     if not names[True]:
         return [label("not-measured")]
     if not names[False]:
@@ -259,8 +259,9 @@ def _learned(verdict: RiskVerdict, manifest: Manifest, review: Review) -> Chart 
     worst: dict[str, Finding] = {}
     for finding in review.attacks.about_values:
         if finding.attacker in verdict.choice.names or verdict.choice.declared:
-            levels = (name for name in manifest.coverage if finding.aim.startswith(f"{name} ("))
-            worst.setdefault(next(levels, finding.aim), finding)
+            for name in manifest.coverage:  # also at a level of its hierarchy
+                if finding.aim == name or finding.aim.startswith(f"{name} ("):
+                    worst.setdefault(name, finding)
     return learned_chart(list(worst.values()))
 
 
@@ -351,7 +352,7 @@ def _details(
         *private_details(manifest, private),
     ]
     yield Section(label("what-was-done-to-the-table"), sentences(steps), label("details"))
-    for sample in review.samples:
+    for sample in review.samples[:1]:  # those of further tables show the same columns
         yield Section(label("before-and-after", table=sample.table), _sample(sample))
     if review.shapes is not None and review.shapes.names:
         shapes = review.shapes

@@ -20,7 +20,7 @@ from discreet.cli.checking import (
     audit_of_series,
     column_names,
 )
-from discreet.cli.console import Output, PageFile, PageLanguage, shared
+from discreet.cli.console import CommandOutput, PageFile, PageLanguage, shared
 
 if TYPE_CHECKING:
     from discreet.api.series_audit import SeriesAudit
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @shared("verbose", "json", "quiet", example="discreet attack release --original job.yaml")
 def attack(
-    out: Output,
+    out: CommandOutput,
     releases: ReleaseFoldersOrTable = None,
     original: Annotated[
         Path | None,
@@ -162,7 +162,7 @@ def _chosen(names: str | None, knowledge: Path | None) -> list[Attack] | None:
     return chosen
 
 
-def _say_series(out: Output, found: SeriesAudit, page: Path | None) -> None:
+def _say_series(out: CommandOutput, found: SeriesAudit, page: Path | None) -> None:
     """Print what attacks on several releases of the same records found."""
     from discreet.api.series_audit import describe_attacks
 

@@ -10,7 +10,7 @@ import typer
 
 from discreet.cli.comparing import seconds_of
 from discreet.cli.console import (
-    Output,
+    CommandOutput,
     PageFile,
     Query,
     Replace,
@@ -38,7 +38,7 @@ JOB_ENDINGS = (".yaml", ".yml")
 
 @shared("verbose", "json", "quiet", example="discreet init patients.csv --for research")
 def init(
-    out: Output,
+    out: CommandOutput,
     data: Annotated[
         str, typer.Argument(help="Table: a file of any known format, -, or a database's URL.")
     ],
@@ -125,7 +125,7 @@ def _asked(question: str, proposed: str) -> str | None:
 
 @shared("verbose", "json", "quiet", example="discreet profile patients.csv")
 def profile(
-    out: Output,
+    out: CommandOutput,
     data: Annotated[str, typer.Argument(help="Table (a file or a database's URL), or job file.")],
     projections: Annotated[
         bool,
@@ -162,7 +162,7 @@ def profile(
         note("'discreet init' writes the proposed roles into a job file.")
 
 
-def _explore(out: Output, data: Path, plot: Path | None) -> None:
+def _explore(out: CommandOutput, data: Path, plot: Path | None) -> None:
     """Show the frontier of projection plans."""
     from discreet.api.explore import explore_projections
     from discreet.errors import InputError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import Output, PageFile, PageLanguage, shared
+from discreet.cli.console import CommandOutput, PageFile, PageLanguage, shared
 
 if TYPE_CHECKING:
     from discreet.api.series_audit import SeriesAudit
@@ -60,7 +60,7 @@ def column_names(given: list[str] | None) -> list[str]:
 
 @shared("verbose", "json", "quiet", example="discreet audit release --original job.yaml")
 def audit(
-    out: Output,
+    out: CommandOutput,
     releases: ReleaseFolders = None,
     original: Annotated[
         Path | None,
@@ -191,7 +191,7 @@ def _tables(given: list[str] | None) -> dict[str, str] | str | None:
 
 @shared("verbose", "json", "quiet", example="discreet measure release --original job.yaml")
 def measure(
-    out: Output,
+    out: CommandOutput,
     release: Annotated[Path, typer.Argument(help="Release folder, or a table of any tool.")],
     original: Annotated[
         Path,

@@ -14,12 +14,12 @@ from discreet.cli.checking import (
     SuppressedCells,
     column_names,
 )
-from discreet.cli.console import Output, PageFile, PageLanguage, shared
+from discreet.cli.console import CommandOutput, PageFile, PageLanguage, shared
 
 
 @shared("json", "quiet", example="discreet compare job.yaml --vary l=2,3 --output comparison")
 def compare(
-    out: Output,
+    out: CommandOutput,
     job: Annotated[
         Path, typer.Argument(help="Job file; its method runs only if --methods names it.")
     ],
@@ -96,7 +96,7 @@ def compare(
 
 @shared("json", "quiet", example="discreet compare-tables a.csv b.csv --original job.yaml")
 def compare_tables(
-    out: Output,
+    out: CommandOutput,
     tables: Annotated[list[Path], typer.Argument(help="Tables of any tools.")],
     original: Annotated[
         Path, typer.Option("--original", help="The original of all: a job file, or a table.")

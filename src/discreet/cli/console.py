@@ -84,7 +84,7 @@ PageFile = Annotated[
 
 
 @dataclass(frozen=True)
-class Output:
+class CommandOutput:
     """Where a command writes: its result, a page, progress; by the options that all share."""
 
     verbose: bool = False
@@ -145,7 +145,7 @@ class SharedCommand:
         return signature.replace(parameters=[*own, *options])
 
     def __call__(self, **given: Any) -> None:
-        out = Output(**{name: given.pop(name) for name in self.names})
+        out = CommandOutput(**{name: given.pop(name) for name in self.names})
         with guarded(as_json=out.json, debug=out.debug):
             self.function(out, **given)
 

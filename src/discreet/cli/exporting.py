@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import Output, Replace, say_json, shared
+from discreet.cli.console import CommandOutput, Replace, say_json, shared
 
 ReleasePlace = Annotated[Path, typer.Argument(help="Release folder.")]
 LabelFile = Annotated[
@@ -18,7 +18,7 @@ LabelFile = Annotated[
 
 @shared("json", "quiet", example="discreet export release --to release.sav")
 def export(
-    out: Output,
+    out: CommandOutput,
     release: ReleasePlace,
     to: Annotated[
         Path,
@@ -72,7 +72,7 @@ def export(
 
 @shared("quiet", example="discreet codebook release --to codebook.json")
 def codebook(
-    out: Output,
+    out: CommandOutput,
     release: ReleasePlace,
     to: Annotated[
         Path, typer.Option("--to", help="File to write: .json, .csv or .xml (DDI-Codebook).")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.console import Output, note, shared
+from discreet.cli.console import CommandOutput, note, shared
 
 LISTED_AT_MOST = 10
 
@@ -17,7 +17,7 @@ app = typer.Typer(help="Show the hierarchy of a column, or build one.", no_args_
 @app.command("show")
 @shared("json", example="discreet hierarchy show zip --job job.yaml")
 def show(
-    out: Output,
+    out: CommandOutput,
     column: Annotated[str, typer.Argument(help="Column of the job's table.")],
     job: Annotated[Path, typer.Option("--job", help="Job file.")] = Path("job.yaml"),
     level: Annotated[
@@ -87,7 +87,7 @@ def _lines(counted: list[Any], chosen: int | None, labelled: bool) -> list[str]:
 @app.command("build")
 @shared(example="discreet hierarchy build icd10.csv --to diagnosis.csv --parent above")
 def build(
-    out: Output,
+    out: CommandOutput,
     codes: Annotated[Path, typer.Argument(help="Code list: a table with a row for each code.")],
     to: Annotated[Path, typer.Option("--to", help="Hierarchy file to write.")],
     code: Annotated[str, typer.Option("--code", help="Column with the codes.")] = "code",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import Output, Replace, note, say_json, shared
+from discreet.cli.console import CommandOutput, Replace, note, say_json, shared
 
 if TYPE_CHECKING:
     from discreet.ledger.settings import LedgerSettings
@@ -34,7 +34,7 @@ def settings_of(place: str, key: Path | None) -> LedgerSettings:
 
 @app.command("init")
 @shared("json", example="discreet ledger init people.ledger")
-def init(out: Output, place: Place, key: KeyFile = None) -> None:
+def init(out: CommandOutput, place: Place, key: KeyFile = None) -> None:
     """Create a ledger, with a new key or an existing one."""
     from discreet.ledger.ledger import Ledger
 
@@ -47,7 +47,7 @@ def init(out: Output, place: Place, key: KeyFile = None) -> None:
 
 @app.command("list")
 @shared("json", example="discreet ledger list people.ledger")
-def list_releases(out: Output, place: Place, key: KeyFile = None) -> None:
+def list_releases(out: CommandOutput, place: Place, key: KeyFile = None) -> None:
     """List the releases of a ledger."""
     from discreet.ledger.ledger import Ledger
 
@@ -69,7 +69,7 @@ def list_releases(out: Output, place: Place, key: KeyFile = None) -> None:
 @app.command("show")
 @shared("json", example="discreet ledger show people.ledger 2")
 def show(
-    out: Output,
+    out: CommandOutput,
     place: Place,
     number: Annotated[int, typer.Argument(help="Number of the release.")],
     key: KeyFile = None,
@@ -89,7 +89,7 @@ def show(
 
 @app.command("verify")
 @shared("json", example="discreet ledger verify people.ledger")
-def verify(out: Output, place: Place, key: KeyFile = None) -> None:
+def verify(out: CommandOutput, place: Place, key: KeyFile = None) -> None:
     """Check the seals of a ledger and the published folders."""
     from discreet.ledger.ledger import Ledger
     from discreet.ledger.record import DamagedLedgerError
@@ -111,7 +111,7 @@ def verify(out: Output, place: Place, key: KeyFile = None) -> None:
 
 @app.command("export")
 @shared(example="discreet ledger export people.ledger")
-def export(out: Output, place: Place, key: KeyFile = None) -> None:
+def export(out: CommandOutput, place: Place, key: KeyFile = None) -> None:
     """Print the whole ledger without its key as JSON. The output is as private as the ledger."""
     from discreet.ledger.ledger import Ledger
 
@@ -127,7 +127,7 @@ def export(out: Output, place: Place, key: KeyFile = None) -> None:
     example="discreet ledger correlate old.csv new.csv --person id --attribute disease",
 )
 def correlate(
-    out: Output,
+    out: CommandOutput,
     old: Annotated[Path, typer.Argument(help="Earlier table.")],
     new: Annotated[Path, typer.Argument(help="Later table.")],
     person: Annotated[str, typer.Option("--person", help="Identifier column of both tables.")],

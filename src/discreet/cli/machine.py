@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import Output, note, say, shared
+from discreet.cli.console import CommandOutput, note, say, shared
 
 
 @shared("quiet", example="discreet warm-up --method mondrian")
 def warm_up(
-    out: Output,
+    out: CommandOutput,
     method: Annotated[
         list[str] | None,
         typer.Option("--method", help="Method to prepare; may be repeated. Default: all."),
@@ -39,7 +39,7 @@ def _keys() -> None:
 @keys.command("new")
 @shared("json", example="discreet keys new release.key")
 def new(
-    out: Output,
+    out: CommandOutput,
     path: Annotated[
         Path, typer.Argument(help="File for the private key; the public key is written to KEY.pub.")
     ],

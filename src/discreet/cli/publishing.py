@@ -13,8 +13,8 @@ import typer
 from discreet.cli.console import (
     AcceptRisk,
     AttackSeconds,
+    CommandOutput,
     NoAttack,
-    Output,
     Replace,
     result_data,
     say_lines,
@@ -58,7 +58,7 @@ def reuse_memory() -> bool:
 
 @shared("verbose", "json", "quiet", example="discreet publish job.yaml --output release")
 def publish(
-    out: Output,
+    out: CommandOutput,
     job: Annotated[Path, typer.Argument(help="Job file.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Release folder; default: the job's.")
@@ -190,7 +190,7 @@ def _published_data(release: Release, place: Path) -> dict[str, Any]:
 
 @shared("json", "quiet", example="discreet apply release new.csv --original job.yaml -o batch")
 def apply(
-    out: Output,
+    out: CommandOutput,
     release: Annotated[Path, typer.Argument(help="Folder of a release by full-domain.")],
     data: Annotated[str, typer.Argument(help="New rows, about other persons.")],
     original: Annotated[Path, typer.Option("--original", help="Job file that made the release.")],
@@ -243,7 +243,7 @@ def apply(
 
 @shared(example="discreet demo")
 def demo(
-    out: Output,
+    out: CommandOutput,
     folder: Annotated[Path, typer.Argument(help="Folder for the files of the demo.")] = Path(
         "discreet-demo"
     ),

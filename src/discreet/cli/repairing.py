@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from discreet.cli.comparing import seconds_of
-from discreet.cli.console import Output, shared
+from discreet.cli.console import CommandOutput, shared
 
 
 @shared("json", "quiet", example="discreet repair job.yaml --apply 1")
 def repair(
-    out: Output,
+    out: CommandOutput,
     job: Annotated[Path, typer.Argument(help="Job file.")],
     apply: Annotated[
         int | None,

@@ -10,7 +10,7 @@ import typer
 
 from discreet.cli.checking import column_names
 from discreet.cli.console import (
-    Output,
+    CommandOutput,
     PageFile,
     PageLanguage,
     Query,
@@ -29,7 +29,7 @@ Columns = list[str] | None
     example="discreet check table.csv --quasi age,zip --sensitive illness --k 5 --l 2",
 )
 def check(
-    out: Output,
+    out: CommandOutput,
     data: Annotated[
         str | None, typer.Argument(help="Table: a file, or the URL of a database.")
     ] = None,

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from discreet.attacks.run import AttackReport
     from discreet.knowledge.population import Population
     from discreet.ledger.ledger import Ledger
-    from discreet.releases.table_measures import Shapes
+    from discreet.releases.table_measures import ColumnShapes
 
 
 def audit_reading(
@@ -212,13 +212,13 @@ def _too_much_in_parts(formed: FormedTables, manifest: Manifest) -> str | None:
 
 def _kept(
     formed: FormedTables, manifest: Manifest, reading: Reading
-) -> tuple[AnalystErrors, Shapes]:
+) -> tuple[AnalystErrors, ColumnShapes]:
     """Return the errors of analysts who use the release, and the shapes of its columns."""
-    from discreet.releases.table_measures import Shapes  # importing it takes time
+    from discreet.releases.table_measures import ColumnShapes  # importing it takes time
 
     utility = read_utility(reading.tables, formed.original, manifest)
     errors = analyst_errors(utility.original, utility.for_analysts, utility.weights)
-    return errors, Shapes.of(utility.original, utility.for_analysts)
+    return errors, ColumnShapes.of(utility.original, utility.for_analysts)
 
 
 def _samples(formed: FormedTables, reading: Reading) -> Iterator[SampledRows]:

@@ -222,7 +222,7 @@ class TableReading:
 
 
 @dataclass(frozen=True)
-class Shapes:
+class ColumnShapes:
     """Histograms of columns and associations of pairs, in the original and in a release."""
 
     names: tuple[str, ...]
@@ -231,7 +231,7 @@ class Shapes:
     histograms: Mapping[str, tuple[Floats, Floats]]  # by column: shares before and after
 
     @classmethod
-    def of(cls, original: CodedTable, implied: Implied) -> Shapes:
+    def of(cls, original: CodedTable, implied: Implied) -> ColumnShapes:
         """Return the shapes of the columns with the strongest associations in the original.
 
         A release is read as rows drawn from the distribution that it implies. What independent

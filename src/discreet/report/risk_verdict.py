@@ -26,7 +26,7 @@ from discreet.statements import Statement
 
 if TYPE_CHECKING:
     from discreet.attacks.run import AttackReport
-    from discreet.releases.table_measures import Shapes
+    from discreet.releases.table_measures import ColumnShapes
 
 
 READY, LOOK, REFUSE = "Ready to sign", "Look at these", "Do not publish"
@@ -363,7 +363,7 @@ class Review:
     attacks: AttackReport | None = None
     not_attacked: str = ""  # why no attacker was tried
     errors: AnalystErrors | None = None
-    shapes: Shapes | None = None
+    shapes: ColumnShapes | None = None
     samples: Sequence[SampledRows] = ()
     # By published column: name, role, different values before and after.
     columns: Sequence[tuple[str, str, int, int]] = ()

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import Output, Replace, shared
+from discreet.cli.console import CommandOutput, Replace, shared
 from discreet.cli.exporting import ReleasePlace
 
 
@@ -23,7 +23,7 @@ class FrameworkChoice(StrEnum):
 
 @shared("json", "quiet", example="discreet evidence release --for ema --original job.yaml")
 def evidence(
-    out: Output,
+    out: CommandOutput,
     release: ReleasePlace,
     framework: Annotated[
         FrameworkChoice, typer.Option("--for", help="Framework whose structure the pack has.")

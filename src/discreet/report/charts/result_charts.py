@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from discreet.attacks.base import Finding
     from discreet.methods.codip.frontier import Frontier
     from discreet.releases.analyst_errors import AnalystErrors
-    from discreet.releases.table_measures import Shapes
+    from discreet.releases.table_measures import ColumnShapes
     from discreet.utility.comparison import Comparison, Point
 
 STRIPS = 8  # findings in the plot of beliefs, those with the greatest beliefs
@@ -198,7 +198,7 @@ def lost_chart(errors: AnalystErrors | None, loss: float | None) -> Chart | None
     )
 
 
-def shape_chart(shapes: Shapes) -> Chart | None:
+def shape_chart(shapes: ColumnShapes) -> Chart | None:
     """Return the histogram of each column before, and as the release implies it."""
     sides = labels("the-original", "this-release")
     marks = [

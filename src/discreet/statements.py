@@ -184,7 +184,7 @@ def _filled(value: Parameter, form: str, language: Language) -> str:
         return _QUOTES[language].format(value) if form in _QUOTED else value
     if isinstance(value, Sequence):
         return _listed([_filled(part, form, language) for part in value], form, language)
-    written = f"{100 * value:.12g} %" if form == "percent" else format(value, form)
+    written = f"{100 * value:.12g}%" if form == "percent" else format(value, form)
     return number_text(written, language)
 
 

@@ -99,8 +99,8 @@ def test_the_frontier_is_logarithmic_and_says_which_points_are_outdone():
     place = {}
     for mark in chart.marks:
         place[mark.series, mark.label] = mark
-    assert place["mondrian", "l=5"].faint
-    assert place["mondrian", "l=2"].y_end == 1.0
+    assert place["mondrian", "mondrian l=5"].faint
+    assert place["mondrian", "mondrian l=2"].y_end == 1.0
     drawn = ET.fromstring(draw(chart))
     titles = [e.text for e in drawn.iter("{http://www.w3.org/2000/svg}title")]
     assert "anatomy l=5" in titles

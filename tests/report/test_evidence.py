@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.addons.evidence.document import NOT_COMPUTED, TO_WRITE, Evidence
-from discreet.addons.evidence.make import FRAMEWORKS
+from discreet.addons.evidence.make import frameworks
 from discreet.attacks.base import Criterion
 from discreet.cli.app import app
 from discreet.io.signatures import create_keys, is_signed
@@ -60,8 +60,8 @@ def packs(tmp_path_factory) -> dict[str, Made]:
         made[kind] = Made(
             place,
             job,
-            {name: dc.evidence(place, name) for name in FRAMEWORKS},
-            {name: dc.evidence(place, name, original=job) for name in FRAMEWORKS},
+            {name: dc.evidence(place, name) for name in frameworks()},
+            {name: dc.evidence(place, name, original=job) for name in frameworks()},
         )
     return made
 
@@ -84,7 +84,7 @@ def smallest_and_mean(made: Made) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", FRAMEWORKS)
+@pytest.mark.parametrize("name", frameworks())
 def test_figures_are_those_of_the_files_and_of_audit_and_attacks(packs, kind, name):
     made = packs[kind]
     audit = dc.audit(made.folder)
@@ -109,7 +109,7 @@ def test_figures_are_those_of_the_files_and_of_audit_and_attacks(packs, kind, na
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", FRAMEWORKS)
+@pytest.mark.parametrize("name", frameworks())
 def test_every_attacker_of_a_pack_is_one_of_the_attacks(packs, kind, name):
     made = packs[kind]
     attacks = dc.attack(made.folder, original=made.job)
@@ -131,7 +131,7 @@ def test_every_attacker_of_a_pack_is_one_of_the_attacks(packs, kind, name):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", FRAMEWORKS)
+@pytest.mark.parametrize("name", frameworks())
 def test_a_pack_without_the_original_attacks_nothing_and_says_so(packs, kind, name):
     public, private = packs[kind].public[name], packs[kind].private[name]
     assert not public.private
@@ -146,7 +146,7 @@ def test_a_pack_without_the_original_attacks_nothing_and_says_so(packs, kind, na
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", FRAMEWORKS)
+@pytest.mark.parametrize("name", frameworks())
 def test_no_pack_holds_a_sensitive_cell(packs, kind, name):
     for made in (packs[kind].public[name], packs[kind].private[name]):
         for text in (made._page().html(), json.dumps(made.to_dict())):
@@ -156,7 +156,7 @@ def test_no_pack_holds_a_sensitive_cell(packs, kind, name):
             assert found <= named
 
 
-@pytest.mark.parametrize("name", FRAMEWORKS)
+@pytest.mark.parametrize("name", frameworks())
 def test_gaps_and_what_was_not_computed_are_marked_on_the_page(packs, name):
     made = packs["generalized"].public[name]
     page = made._page().html()
@@ -272,7 +272,7 @@ def test_the_command_writes_beside_the_release_and_prints_json(packs, tmp_path):
     assert CliRunner().invoke(app, ["audit", str(release), "--quiet"]).exit_code == 0
 
 
-@pytest.mark.parametrize("name", FRAMEWORKS)
+@pytest.mark.parametrize("name", frameworks())
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_pack_fits_its_window_and_prints_whole(browser, packs, tmp_path, kind, name):
     path = packs[kind].private[name].save(tmp_path / "pack.html")

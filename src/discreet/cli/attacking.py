@@ -20,27 +20,16 @@ from discreet.cli.checking import (
     audit_of_series,
     column_names,
 )
-from discreet.cli.console import (
-    Debug,
-    Json,
-    PageFile,
-    PageLanguage,
-    Quiet,
-    Verbose,
-    guarded,
-    progress_bar,
-    say,
-    say_json,
-    say_lines,
-    write_page,
-)
+from discreet.cli.console import CommandOutput, PageFile, PageLanguage, shared
 
 if TYPE_CHECKING:
     from discreet.api.series_audit import SeriesAudit
     from discreet.attacks.base import Attack
 
 
+@shared("verbose", "json", "quiet", example="discreet attack release --original job.yaml")
 def attack(
+    out: CommandOutput,
     releases: ReleaseFoldersOrTable = None,
     original: Annotated[
         Path | None,
@@ -91,82 +80,70 @@ def attack(
             "--alike", help="For a series: comma-separated records known to share a value."
         ),
     ] = None,
-    verbose: Verbose = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Measure what attackers infer from a release, or from a table of any tool.
 
     Each attacker has given background knowledge; beliefs are scored against the original.
     """
-    with guarded(as_json=json, debug=debug):
-        from discreet.errors import InputError
+    from discreet.errors import InputError
 
-        if ledger is not None or persons is not None:
-            known = None if alike is None else [[n.strip() for n in a.split(",")] for a in alike]
-            series = audit_of_series(releases or [], ledger, key, persons, correlation, known)
-            _say_series(series, page, as_json=json, quiet=quiet)
-            return
-        if not releases or len(releases) > 1 or original is None:
+    if ledger is not None or persons is not None:
+        known = None if alike is None else [[n.strip() for n in a.split(",")] for a in alike]
+        series = audit_of_series(releases or [], ledger, key, persons, correlation, known)
+        _say_series(out, series, page)
+        return
+    if not releases or len(releases) > 1 or original is None:
+        raise InputError(
+            "Name one release folder and its job (--original), a table and its original, "
+            "several folders with --persons, or a series with --ledger."
+        )
+    if releases[0].is_file():
+        if population is not None or quick:
             raise InputError(
-                "Name one release folder and its job (--original), a table and its original, "
-                "several folders with --persons, or a series with --ledger."
+                "--population and --quick are for release folders. Attack the table without."
             )
-        if releases[0].is_file():
-            if population is not None or quick:
-                raise InputError(
-                    "--population and --quick are for release folders. Attack the table without."
-                )
-            from discreet.api.attack_table import attack_table
-            from discreet.report.terminal import table_attack_lines
+        from discreet.api.attack_table import attack_table
+        from discreet.report.terminal import table_attack_lines
 
-            chosen = _chosen(attacks, knowledge)
-            with progress_bar(quiet=quiet) as progress:
-                of_table = attack_table(
-                    releases[0], original=original, job=job, quasi=column_names(quasi),
-                    sensitive=column_names(sensitive), control=control, attacks=chosen,
-                    suppressed=suppressed or (), threshold=threshold, seconds=seconds,
-                    progress=progress,
-                )  # fmt: skip
-            if page is not None:
-                write_page(page, of_table, quiet=quiet, language=language)
-            if json:
-                say_json(of_table.to_dict())
-            else:
-                say_lines(str(of_table).splitlines() if verbose else table_attack_lines(of_table))
-            return
-        from discreet.api.attack import attack as run_attack
-        from discreet.report.terminal import attack_lines
-
-        with progress_bar(quiet=quiet) as progress:
-            found = run_attack(
-                releases[0],
-                original=original,
-                attacks=_chosen(attacks, knowledge),
-                population=population,
-                threshold=threshold,
-                seconds=seconds,
-                quick=quick,
+        chosen = _chosen(attacks, knowledge)
+        with out.progress() as progress:
+            of_table = attack_table(
+                releases[0], original=original, job=job, quasi=column_names(quasi),
+                sensitive=column_names(sensitive), control=control, attacks=chosen,
+                suppressed=suppressed or (), threshold=threshold, seconds=seconds,
                 progress=progress,
-            )
-        if page is not None:
-            from discreet.job.model import Job
-            from discreet.releases.manifest import Manifest
-            from discreet.report.pages.attack_page import attack_page
-            from discreet.statements import speaking
+            )  # fmt: skip
+        out.page(page, of_table, language)
+        lines = str(of_table).splitlines() if out.verbose else table_attack_lines(of_table)
+        out.result(of_table.to_dict(), lines)
+        return
+    from discreet.api.attack import attack as run_attack
+    from discreet.report.terminal import attack_lines
 
-            with speaking(language):
-                made = attack_page(found, Manifest.load(releases[0]), Job.load(original))
-            write_page(page, made, quiet=quiet)
-        if json:
-            say_json(found.to_dict())
-        elif verbose:
-            say(str(found))
-        else:
-            say_lines(attack_lines(found))
-        if not found.ok:
-            raise typer.Exit(1)
+    with out.progress() as progress:
+        found = run_attack(
+            releases[0],
+            original=original,
+            attacks=_chosen(attacks, knowledge),
+            population=population,
+            threshold=threshold,
+            seconds=seconds,
+            quick=quick,
+            progress=progress,
+        )
+    if page is not None:
+        from discreet.job.model import Job
+        from discreet.releases.manifest import Manifest
+        from discreet.report.pages.attack_page import attack_page
+        from discreet.statements import speaking
+
+        with speaking(language):
+            shown = attack_page(found, Manifest.load(releases[0]), Job.load(original))
+        out.page(page, shown)
+    tone = "good" if found.ok else "bad"
+    out.result(found.to_dict(), str(found) if out.verbose else attack_lines(found), tone)
+    if not found.ok:
+        raise typer.Exit(1)
 
 
 def _chosen(names: str | None, knowledge: Path | None) -> list[Attack] | None:
@@ -185,16 +162,15 @@ def _chosen(names: str | None, knowledge: Path | None) -> list[Attack] | None:
     return chosen
 
 
-def _say_series(found: SeriesAudit, page: Path | None, *, as_json: bool, quiet: bool) -> None:
+def _say_series(out: CommandOutput, found: SeriesAudit, page: Path | None) -> None:
     """Print what attacks on several releases of the same records found."""
     from discreet.api.series_audit import describe_attacks
 
-    if page is not None:
-        write_page(page, found, quiet=quiet)
-    if as_json:
-        whole = found.to_dict()
-        say_json({name: whole[name] for name in ("ok", "attacks", "joint", "problems")})
-    else:
-        say_lines([*(f"Problem: {one}" for one in found.problems), *describe_attacks(found)])
+    out.page(page, found)
+    whole = found.to_dict()
+    out.result(
+        {name: whole[name] for name in ("ok", "attacks", "joint", "problems")},
+        [*(f"Problem: {problem}" for problem in found.problems), *describe_attacks(found)],
+    )
     if not found.ok:
         raise typer.Exit(1)

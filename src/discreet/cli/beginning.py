@@ -10,22 +10,16 @@ import typer
 
 from discreet.cli.comparing import seconds_of
 from discreet.cli.console import (
-    Debug,
-    Json,
+    CommandOutput,
     PageFile,
     Query,
-    Quiet,
+    Replace,
     SourceOptions,
     Table,
-    Verbose,
-    guarded,
     note,
-    progress_bar,
-    say,
     say_json,
-    say_lines,
+    shared,
     source_options,
-    write_page,
 )
 
 
@@ -42,14 +36,16 @@ class Receiver(StrEnum):
 JOB_ENDINGS = (".yaml", ".yml")
 
 
+@shared("verbose", "json", "quiet", example="discreet init patients.csv --for research")
 def init(
+    out: CommandOutput,
     data: Annotated[
         str, typer.Argument(help="Table: a file of any known format, -, or a database's URL.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Job file to write.")] = Path(
         "job.yaml"
     ),
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    force: Replace = False,
     preset: Annotated[
         Receiver | None,
         typer.Option("--for", "--preset", help="Guarantees by who receives it, or by a rule."),
@@ -66,65 +62,56 @@ def init(
     budget: Annotated[
         str, typer.Option("--budget", help="Time limit of the trial and its repair; 0s for none.")
     ] = "60s",
-    verbose: Verbose = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Propose roles and hierarchies in a commented job file.
 
     The proposal is tried on the table, and repaired if its release would be refused or useless.
     """
-    with guarded(as_json=json, debug=debug):
-        from discreet.errors import InputError
-        from discreet.job.proposing.job_text import propose_job
-        from discreet.report.terminal import proposal_lines, role_lines
+    from discreet.errors import InputError
+    from discreet.job.proposing.job_text import propose_job
+    from discreet.report.terminal import proposal_lines, role_lines
 
-        if output.exists() and not force:
-            raise InputError(
-                f"{output} already exists. Use --force to replace it, or another --output."
-            )
-        if ask and preset is not None:
-            raise InputError("--ask asks who receives the release. Remove --for.")
-        proposed = propose_job(
-            data,
-            output.resolve().parent,
-            preset=preset,
-            options=source_options(source) | ({} if encoding is None else {"encoding": encoding}),
-            table=table,
-            query=query,
-            ask=_asked if ask else None,
-            tell=note,
+    if output.exists() and not force:
+        raise InputError(
+            f"{output} already exists. Use --force to replace it, or another --output."
         )
-        seconds = 0.0 if budget == "0s" else seconds_of(budget)
-        trial: list[str] = []
-        # Answers and the rule's fixed levels are decisions; standard input cannot be read again.
-        if seconds and data != "-" and not ask and preset is not Receiver.SAFE_HARBOR:
-            from discreet.api.propose import tried_proposal
+    if ask and preset is not None:
+        raise InputError("--ask asks who receives the release. Remove --for.")
+    proposed = propose_job(
+        data,
+        output.resolve().parent,
+        preset=preset,
+        options=source_options(source) | ({} if encoding is None else {"encoding": encoding}),
+        table=table,
+        query=query,
+        ask=_asked if ask else None,
+        tell=note,
+    )
+    seconds = 0.0 if budget == "0s" else seconds_of(budget)
+    trial: list[str] = []
+    # Answers and the rule's fixed levels are decisions; standard input cannot be read again.
+    if seconds and data != "-" and not ask and preset is not Receiver.SAFE_HARBOR:
+        from discreet.api.propose import tried_proposal
 
-            with progress_bar(quiet=quiet) as progress:
-                proposed, trial = tried_proposal(proposed, budget=seconds, progress=progress)
-        output.write_text(proposed.text, encoding="utf-8")
-        if json:
-            say_json({"job": str(output), **proposed.to_dict(), "trial": trial})
-        else:
-            if proposed.persons is not None:
-                say_lines(
-                    [
-                        f"{proposed.persons.sentence(repr(proposed.person))} The job reduces the "
-                        "rows of a person to one; see 'person:' and 'collapse:' in it."
-                    ]
-                )
-            say_lines(proposed.notices)
-            say_lines(
-                [
-                    f"Wrote {output} with a proposed role for every column:",
-                    *role_lines({name: str(one.role) for name, one in proposed.roles.items()}),
-                    *proposal_lines(proposed.roles, verbose=verbose),
-                    *trial,
-                    f"Review the roles in {output}, then run: discreet publish {output}",
-                ]
-            )
+        with out.progress() as progress:
+            proposed, trial = tried_proposal(proposed, budget=seconds, progress=progress)
+    output.write_text(proposed.text, encoding="utf-8")
+    persons: list[str] = []
+    if proposed.persons is not None:
+        persons = [
+            f"{proposed.persons.sentence(repr(proposed.person))} The job reduces the "
+            "rows of a person to one; see 'person:' and 'collapse:' in it."
+        ]
+    lines = [
+        *persons,
+        *proposed.notices,
+        f"Wrote {output} with a proposed role for every column:",
+        *role_lines({name: str(judged.role) for name, judged in proposed.roles.items()}),
+        *proposal_lines(proposed.roles, verbose=out.verbose),
+        *trial,
+        f"Review the roles in {output}, then run: discreet publish {output}",
+    ]
+    out.result({"job": str(output), **proposed.to_dict(), "trial": trial}, lines)
 
 
 def _asked(question: str, proposed: str) -> str | None:
@@ -136,7 +123,9 @@ def _asked(question: str, proposed: str) -> str | None:
         return None
 
 
+@shared("verbose", "json", "quiet", example="discreet profile patients.csv")
 def profile(
+    out: CommandOutput,
     data: Annotated[str, typer.Argument(help="Table (a file or a database's URL), or job file.")],
     projections: Annotated[
         bool,
@@ -151,40 +140,29 @@ def profile(
     table: Table = None,
     query: Query = None,
     page: PageFile = None,
-    verbose: Verbose = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Show which columns identify rows, and what is feasible."""
-    with guarded(as_json=json, debug=debug):
-        if projections or plot is not None:
-            _explore(Path(data), plot, json=json, quiet=quiet)
-            return
-        from discreet.api.profile import profile as make_profile
-        from discreet.report.terminal import profile_lines
+    if projections or plot is not None:
+        _explore(out, Path(data), plot)
+        return
+    from discreet.api.profile import profile as make_profile
+    from discreet.report.terminal import profile_lines
 
-        is_job = Path(data).suffix in JOB_ENDINGS
-        with progress_bar(quiet=quiet) as progress:
-            table_and_job = (None, data) if is_job else (data, None)
-            options = source_options(source)
-            result = make_profile(
-                *table_and_job, source=options, table=table, query=query, progress=progress
-            )
-        if page is not None:
-            write_page(page, result, quiet=quiet)
-        if json:
-            say_json(result.to_dict())
-            return
-        if verbose:
-            say(str(result))
-        else:
-            say_lines(profile_lines(result, data))
-        if not is_job:
-            note("'discreet init' writes the proposed roles into a job file.")
+    is_job = Path(data).suffix in JOB_ENDINGS
+    with out.progress() as progress:
+        table_and_job = (None, data) if is_job else (data, None)
+        options = source_options(source)
+        result = make_profile(
+            *table_and_job, source=options, table=table, query=query, progress=progress
+        )
+    out.page(page, result)
+    lines = str(result) if out.verbose else profile_lines(result, data)
+    out.result(result.to_dict(), lines)
+    if not is_job and not out.json:
+        note("'discreet init' writes the proposed roles into a job file.")
 
 
-def _explore(data: Path, plot: Path | None, *, json: bool, quiet: bool) -> None:
+def _explore(out: CommandOutput, data: Path, plot: Path | None) -> None:
     """Show the frontier of projection plans."""
     from discreet.api.explore import explore_projections
     from discreet.errors import InputError
@@ -194,15 +172,12 @@ def _explore(data: Path, plot: Path | None, *, json: bool, quiet: bool) -> None:
             f"--projections needs a job file ({' or '.join(JOB_ENDINGS)}), which names the "
             f"sensitive attributes; found {data}. 'discreet init' writes one."
         )
-    with progress_bar(quiet=quiet) as progress:
+    with out.progress() as progress:
         exploration = explore_projections(None, data, progress=progress)
     if plot is not None:
         exploration.save_plot(plot)
         note(f"Wrote {plot}")
-    if json:
-        say_json(exploration.to_dict())
-    else:
-        say(str(exploration))
+    out.result(exploration.to_dict(), str(exploration))
 
 
 class Described(StrEnum):

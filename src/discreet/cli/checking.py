@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import (
-    Debug,
-    Json,
-    PageFile,
-    PageLanguage,
-    Quiet,
-    Verbose,
-    guarded,
-    progress_bar,
-    say,
-    say_json,
-    say_lines,
-    write_page,
-)
+from discreet.cli.console import CommandOutput, PageFile, PageLanguage, shared
 
 if TYPE_CHECKING:
     from discreet.api.series_audit import SeriesAudit
@@ -71,7 +58,9 @@ def column_names(given: list[str] | None) -> list[str]:
     return [name for row in csv.reader(given or (), skipinitialspace=True) for name in row]
 
 
+@shared("verbose", "json", "quiet", example="discreet audit release --original job.yaml")
 def audit(
+    out: CommandOutput,
     releases: ReleaseFolders = None,
     original: Annotated[
         Path | None,
@@ -104,49 +93,43 @@ def audit(
     ] = None,
     page: PageFile = None,
     language: PageLanguage = "en",
-    verbose: Verbose = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Derive every guarantee again from the published files.
 
     Of one release, or of a series with --ledger or --persons.
     """
-    with guarded(as_json=json, debug=debug):
-        from discreet.errors import InputError
+    from discreet.errors import InputError
 
-        folders = releases or []
-        with progress_bar(quiet=quiet) as progress:
-            if ledger is not None or persons is not None:
-                if trust is not None:
-                    raise InputError("--trust is for one release folder. Audit each by itself.")
-                outcome = _described(audit_of_series(folders, ledger, key, persons, correlation))
-            elif len(folders) == 1:
-                outcome = _audit_one(
-                    folders[0], original, knowledge, trust, progress, verbose=verbose
-                )
-            else:
-                raise InputError(
-                    "Name one release folder; or several with --persons, or a series with --ledger."
-                )
-        facts, lines, result = outcome
-        if bayes or population is not None:
-            if len(folders) != 1 or original is None or not facts["ok"]:
-                raise InputError("--bayes needs one release folder that holds, and --original JOB.")
-            from discreet.api.bayes import audit_bayes
-
-            beliefs = audit_bayes(folders[0], original=original, population=population)
-            facts = {**facts, "bayes": beliefs.to_dict()}
-            lines = [*lines, *beliefs.lines()]
-        if page is not None:
-            write_page(page, result, quiet=quiet, language=language)
-        if json:
-            say_json(facts)
+    folders = releases or []
+    with out.progress() as progress:
+        if ledger is not None or persons is not None:
+            if trust is not None:
+                raise InputError("--trust is for one release folder. Audit each by itself.")
+            outcome = _described(audit_of_series(folders, ledger, key, persons, correlation))
+        elif len(folders) == 1:
+            outcome = _audit_one(
+                folders[0], original, knowledge, trust, progress, verbose=out.verbose
+            )
         else:
-            say_lines(lines)
-        if not facts["ok"] or facts.get("unproved"):
-            raise typer.Exit(1)
+            raise InputError(
+                "Name one release folder; or several with --persons, or a series with --ledger."
+            )
+    facts, lines, result = outcome
+    if bayes or population is not None:
+        if len(folders) != 1 or original is None or not facts["ok"]:
+            raise InputError("--bayes needs one release folder that holds, and --original JOB.")
+        from discreet.api.bayes import audit_bayes
+
+        beliefs = audit_bayes(folders[0], original=original, population=population)
+        facts = {**facts, "bayes": beliefs.to_dict()}
+        lines = [*lines, *beliefs.lines()]
+    out.page(page, result, language)
+    failed = not facts["ok"] or bool(facts.get("unproved"))
+    if failed:
+        lines = [f"{lines[0]} (exit status 1)", *lines[1:]]
+    out.result(facts, lines, "good" if not failed else "warn" if facts["ok"] else "bad")
+    if failed:
+        raise typer.Exit(1)
 
 
 def _audit_one(
@@ -166,7 +149,7 @@ def _audit_one(
     findings = run_audit(
         folder, original=original, knowledge=_tables(knowledge), trust=trust, progress=progress
     )
-    lines = audit_lines(findings, Manifest.load(folder), folder)
+    lines = audit_lines(findings, Manifest.load(folder), folder, verbose=verbose)
     if verbose:
         lines += reader_sentences(findings.readers)
     return findings.to_dict(), lines, findings
@@ -206,7 +189,9 @@ def _tables(given: list[str] | None) -> dict[str, str] | str | None:
     return {attribute: path for attribute, _, path in pairs}
 
 
+@shared("verbose", "json", "quiet", example="discreet measure release --original job.yaml")
 def measure(
+    out: CommandOutput,
     release: Annotated[Path, typer.Argument(help="Release folder, or a table of any tool.")],
     original: Annotated[
         Path,
@@ -218,7 +203,7 @@ def measure(
     learning: Annotated[
         bool,
         typer.Option(
-            "--learning", help="Publish 70 % of the rows, train models on them, test on the rest."
+            "--learning", help="Publish 70% of the rows, train models on them, test on the rest."
         ),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of queries and learning.")] = 0,
@@ -231,52 +216,39 @@ def measure(
     ] = None,
     suppressed: SuppressedCells = None,
     page: PageFile = None,
-    verbose: Verbose = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Measure the utility of a release, or of a table of any tool, against the original."""
-    with guarded(as_json=json, debug=debug):
-        if release.is_file():
-            from discreet.api.measure_table import measure_table
+    if release.is_file():
+        from discreet.api.measure_table import measure_table
 
-            with progress_bar(quiet=quiet) as progress:
-                of_table = measure_table(
-                    release, original=original, job=job, quasi=column_names(quasi),
-                    sensitive=column_names(sensitive), control=control,
-                    suppressed=suppressed or (), queries=1000 if queries is None else queries,
-                    learning=learning, seed=seed, progress=progress,
-                )  # fmt: skip
-            if page is not None:
-                write_page(page, of_table, quiet=quiet)
-            if json:
-                say_json(of_table.to_dict())
-            else:
-                say_lines(of_table.lines())
-            return
-        from discreet.api.measure import measure as run_measure
-        from discreet.report.terminal import measure_lines
+        with out.progress() as progress:
+            of_table = measure_table(
+                release, original=original, job=job, quasi=column_names(quasi),
+                sensitive=column_names(sensitive), control=control,
+                suppressed=suppressed or (), queries=1000 if queries is None else queries,
+                learning=learning, seed=seed, progress=progress,
+            )  # fmt: skip
+        out.page(page, of_table)
+        out.result(of_table.to_dict(), of_table.lines())
+        return
+    from discreet.api.measure import measure as run_measure
+    from discreet.report.terminal import measure_lines
 
-        with progress_bar(quiet=quiet) as progress:
-            measures = run_measure(
-                release,
-                original=original,
-                queries=queries,
-                learning=learning,
-                seed=seed,
-                progress=progress,
-            )
-        if page is not None:
-            from discreet.job.model import Job
-            from discreet.releases.manifest import Manifest
-            from discreet.report.pages.measure_page import measure_page
+    with out.progress() as progress:
+        measures = run_measure(
+            release,
+            original=original,
+            queries=queries,
+            learning=learning,
+            seed=seed,
+            progress=progress,
+        )
+    if page is not None:
+        from discreet.job.model import Job
+        from discreet.releases.manifest import Manifest
+        from discreet.report.pages.measure_page import measure_page
 
-            shown = measure_page(measures.to_dict(), Manifest.load(release), Job.load(original))
-            write_page(page, shown, quiet=quiet)
-        if json:
-            say_json(measures.to_dict(private=True))
-        elif verbose:
-            say(str(measures))
-        else:
-            say_lines(measure_lines(measures))
+        shown = measure_page(measures.to_dict(), Manifest.load(release), Job.load(original))
+        out.page(page, shown)
+    lines = str(measures) if out.verbose else measure_lines(measures)
+    out.result(measures.to_dict(private=True), lines)

@@ -14,22 +14,12 @@ from discreet.cli.checking import (
     SuppressedCells,
     column_names,
 )
-from discreet.cli.console import (
-    Debug,
-    Json,
-    PageFile,
-    PageLanguage,
-    Quiet,
-    guarded,
-    note,
-    progress_bar,
-    say,
-    say_json,
-    write_page,
-)
+from discreet.cli.console import CommandOutput, PageFile, PageLanguage, shared
 
 
+@shared("json", "quiet", example="discreet compare job.yaml --vary l=2,3 --output comparison")
 def compare(
+    out: CommandOutput,
     job: Annotated[
         Path, typer.Argument(help="Job file; its method runs only if --methods names it.")
     ],
@@ -66,53 +56,47 @@ def compare(
         Path | None,
         typer.Option("--output", help="Folder for comparison.html, .json and .csv."),
     ] = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Compare utility and disclosure risk of several methods."""
-    with guarded(as_json=json, debug=debug):
-        from discreet.api.compare import compare as run_compare
+    from discreet.api.compare import compare as run_compare
 
-        with progress_bar(quiet=quiet) as progress:
-            found = run_compare(
-                None,
-                job,
-                methods=None
-                if methods is None
-                else [name.strip() for name in methods.split(",") if name.strip()],
-                vary=_varied(vary or []),
-                uses=uses or None,
-                learning=learning,
-                queries=queries,
-                ceiling=ceiling,
-                seed=seed,
-                budget=seconds_of(budget),
-                progress=progress,
-            )
-        if output is not None:
-            from discreet.job.model import Job
-            from discreet.report.pages.measure_page import comparison_page
+    with out.progress() as progress:
+        found = run_compare(
+            None,
+            job,
+            methods=None
+            if methods is None
+            else [name.strip() for name in methods.split(",") if name.strip()],
+            vary=_varied(vary or []),
+            uses=uses or None,
+            learning=learning,
+            queries=queries,
+            ceiling=ceiling,
+            seed=seed,
+            budget=seconds_of(budget),
+            progress=progress,
+        )
+    if output is not None:
+        from discreet.job.model import Job
+        from discreet.report.pages.measure_page import comparison_page
 
-            page = comparison_page(found, Job.load(job))
-            (found.save(output) / "comparison.html").write_text(page.html(), encoding="utf-8")
-            if not quiet:
-                note(f"Wrote {output / 'comparison.html'}, comparison.json and comparison.csv")
-        if json:
-            say_json(found.to_dict())
-        else:
-            say(str(found))
-            best = found.best
-            if best is not None and output is None:
-                say("To publish it by its name, write the comparison: --output comparison")
-            elif best is not None:
-                chosen = f"--compared {output} --release '{best.label}' --seed {seed}"
-                say(f"Publish it: discreet publish {job} {chosen}")
-        if not found.published:
-            raise typer.Exit(1 if any(point.infeasible for point in found.points) else 2)
+        page = comparison_page(found, Job.load(job))
+        (found.save(output) / "comparison.html").write_text(page.html(), encoding="utf-8")
+        out.note(f"Wrote {output / 'comparison.html'}, comparison.json and comparison.csv")
+    lines, best = str(found).splitlines(), found.best
+    if best is not None and output is None:
+        lines.append("To publish it by its name, write the comparison: --output comparison")
+    elif best is not None:
+        chosen = f"--compared {output} --release '{best.label}' --seed {seed}"
+        lines.append(f"Publish it: discreet publish {job} {chosen}")
+    out.result(found.to_dict(), lines)
+    if not found.published:
+        raise typer.Exit(1 if any(point.infeasible for point in found.points) else 2)
 
 
+@shared("json", "quiet", example="discreet compare-tables a.csv b.csv --original job.yaml")
 def compare_tables(
+    out: CommandOutput,
     tables: Annotated[list[Path], typer.Argument(help="Tables of any tools.")],
     original: Annotated[
         Path, typer.Option("--original", help="The original of all: a job file, or a table.")
@@ -125,26 +109,18 @@ def compare_tables(
     seed: Annotated[int, typer.Option(min=0, help="Seed of guesses and queries.")] = 0,
     page: PageFile = None,
     language: PageLanguage = "en",
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Compare tables of several tools made from one original: risk against utility."""
-    with guarded(as_json=json, debug=debug):
-        from discreet.api.compare_tables import compare_tables as run_compare
+    from discreet.api.compare_tables import compare_tables as run_compare
 
-        with progress_bar(quiet=quiet) as progress:
-            comparison = run_compare(
-                tables, original=original, job=job, quasi=column_names(quasi),
-                sensitive=column_names(sensitive), suppressed=suppressed or (), queries=queries,
-                seed=seed, progress=progress,
-            )  # fmt: skip
-        if page is not None:
-            write_page(page, comparison, quiet=quiet, language=language)
-        if json:
-            say_json(comparison.to_dict())
-        else:
-            say(str(comparison))
+    with out.progress() as progress:
+        comparison = run_compare(
+            tables, original=original, job=job, quasi=column_names(quasi),
+            sensitive=column_names(sensitive), suppressed=suppressed or (), queries=queries,
+            seed=seed, progress=progress,
+        )  # fmt: skip
+    out.page(page, comparison, language)
+    out.result(comparison.to_dict(), str(comparison))
 
 
 def seconds_of(written: str) -> float:

@@ -7,6 +7,7 @@ an error. Tracebacks appear with ``--debug`` alone.
 from __future__ import annotations
 
 import codecs
+import inspect
 import io
 import json
 import os
@@ -15,17 +16,21 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO, get_args
 
 import typer
+from typer.models import OptionInfo
 
 from discreet.result import Result
 
 if TYPE_CHECKING:
     from discreet.methods.base import Progress
+    from discreet.releases.manifest import Manifest
     from discreet.report.pieces import Page
 
 INTERRUPTED = 130
@@ -33,12 +38,18 @@ PATIENCE = 2.0  # seconds before a progress bar appears
 COMPILING_PATIENCE = 1.0  # seconds of compiling before a line says so
 COMPILING_INTERVAL = 5.0  # seconds between such lines
 
+SHARED: dict[str, Any] = {  # options of most commands
+    "verbose": Annotated[bool, typer.Option("--verbose", "-v", help="Print all details.")],
+    "json": Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")],
+    "quiet": Annotated[bool, typer.Option("--quiet", help="Print only results and errors.")],
+    "debug": Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")],
+}
+Debug = SHARED["debug"]
+# The words for values in the help, by the type of an option.
+METAVARS = {Path: "FILE", str: "TEXT", int: "NUMBER", float: "NUMBER"}
+TONES = {"good": 32, "warn": 33, "bad": 31}  # of ANSI terminals
 ReleasePlace = Annotated[Path, typer.Argument(help="Release folder.")]
-Replace = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print all details.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print only results and errors.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Replace = Annotated[bool, typer.Option("--force", help="Replace what already exists.")]
 Table = Annotated[str | None, typer.Option("--table", help="Table of the database.")]
 Query = Annotated[str | None, typer.Option("--query", help="Query of the database.")]
 SourceOptions = Annotated[
@@ -73,6 +84,95 @@ PageFile = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class CommandOutput:
+    """Where a command writes: its result, a page, progress; by the options that all share."""
+
+    verbose: bool = False
+    json: bool = False
+    quiet: bool = False
+    debug: bool = False
+
+    def result(self, data: Any, lines: Iterable[str] | str, tone: str = "") -> None:
+        """Print a result: one JSON object, or lines of which the first has the verdict's colour."""
+        if self.json:
+            say_json(data)
+        else:
+            say_lines(lines.splitlines() if isinstance(lines, str) else lines, tone)
+
+    def note(self, text: str) -> None:
+        """Print to stderr what is not part of the result, unless quiet."""
+        if not self.quiet:
+            note(text)
+
+    def page(self, path: Path | None, shown: Page | Result, language: str = "en") -> None:
+        """Write a page, or that of a result, to the file of ``--page``, and say so."""
+        if path is None:
+            return
+        if isinstance(shown, Result):
+            shown.save_page(path, language)
+        else:
+            path.write_text(shown.html(), encoding="utf-8")
+        self.note(f"Wrote {path}")
+
+    def progress(self) -> AbstractContextManager[Progress]:
+        """Return a progress bar, or none."""
+        return progress_bar(quiet=self.quiet)
+
+
+class SharedCommand:
+    """A command with the options that all share; its errors become messages and exit statuses."""
+
+    def __init__(self, function: Callable[..., None], example: str, names: Sequence[str]) -> None:
+        self.function, self.names = function, (*names, "debug")
+        self.__name__, self.__annotations__ = function.__name__, {}
+        self.__doc__ = f"{inspect.getdoc(function)}\n\n\b\nExample:\n  {example}"
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:
+        """The parameters with shared options in the place of ``out``, and readable values."""
+        signature = inspect.signature(self.function, eval_str=True)
+        own = [part for name, part in signature.parameters.items() if name != "out"]
+        for parameter in own:
+            kind, info = get_args(parameter.annotation)
+            known = [METAVARS[part] for part in (kind, *_leaves(kind)) if part in METAVARS]
+            if isinstance(info, OptionInfo) and info.metavar is None and known:
+                info.metavar = known[0]
+        options = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False,
+                              annotation=SHARED[name])
+            for name in self.names
+        ]  # fmt: skip
+        return signature.replace(parameters=[*own, *options])
+
+    def __call__(self, **given: Any) -> None:
+        out = CommandOutput(**{name: given.pop(name) for name in self.names})
+        with guarded(as_json=out.json, debug=out.debug):
+            self.function(out, **given)
+
+
+def _leaves(kind: Any) -> Iterator[Any]:
+    """Yield the types within ``list[str] | None``."""
+    for part in get_args(kind):
+        yield part
+        yield from _leaves(part)
+
+
+def shared(*names: str, example: str) -> Callable[[Callable[..., None]], SharedCommand]:
+    """Make a function with a parameter ``out`` a command that has some of the shared options."""
+    return lambda function: SharedCommand(function, example, names)
+
+
+def result_data(manifest: Manifest) -> dict[str, Any]:
+    """Return a manifest in the words of results.
+
+    A manifest is written in those of its format: ``promises`` and ``readers``.
+    """
+    data = manifest.model_dump(mode="json", exclude_none=True)
+    return {{"promises": "guarantees", "readers": "attackers"}.get(key, key): part
+            for key, part in data.items()}  # fmt: skip
+
+
 def source_options(given: list[str] | None) -> dict[str, object]:
     """Return the options of ``--source``; the tokens of ``missing`` are separated by commas."""
     options: dict[str, object] = {}
@@ -89,12 +189,14 @@ def say(text: str = "") -> None:
     sys.stdout.write(text + "\n")
 
 
-def say_lines(lines: Iterable[str]) -> None:
-    """Print the lines of a result; on a terminal, sentences are broken at its width."""
+def say_lines(lines: Iterable[str], tone: str = "") -> None:
+    """Print the lines of a result; on a terminal, broken at its width, with a coloured verdict."""
     if sys.stdout.isatty():
         from discreet.report.terminal import wrapped
 
         lines = wrapped(lines, shutil.get_terminal_size().columns)
+        if lines and tone in TONES and not os.environ.get("NO_COLOR"):
+            lines[0] = f"\033[1;{TONES[tone]}m{lines[0]}\033[0m"
     for line in lines:
         say(line)
 
@@ -160,16 +262,6 @@ class CompilingNotes:
         if kernels and seconds >= self.due:
             note(f"Compiling kernels for this machine (once): {kernels} so far.")
             self.due = seconds + COMPILING_INTERVAL
-
-
-def write_page(path: Path, shown: Page | Result, *, quiet: bool, language: str = "en") -> None:
-    """Write a page, or that of a result, to a file, and say so."""
-    if isinstance(shown, Result):
-        shown.save_page(path, language)
-    else:
-        path.write_text(shown.html(), encoding="utf-8")
-    if not quiet:
-        note(f"Wrote {path}")
 
 
 def say_json(data: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.console import Debug, Json, guarded, note, say_json, say_lines
+from discreet.cli.console import CommandOutput, note, shared
 
 LISTED_AT_MOST = 10
 
@@ -15,54 +15,51 @@ app = typer.Typer(help="Show the hierarchy of a column, or build one.", no_args_
 
 
 @app.command("show")
+@shared("json", example="discreet hierarchy show zip --job job.yaml")
 def show(
+    out: CommandOutput,
     column: Annotated[str, typer.Argument(help="Column of the job's table.")],
     job: Annotated[Path, typer.Option("--job", help="Job file.")] = Path("job.yaml"),
     level: Annotated[
         int | None, typer.Option("--level", help="Print all nodes of this level.")
     ] = None,
-    json: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Print the levels of a column's hierarchy, with the number of rows in each node."""
-    with guarded(as_json=json, debug=debug):
-        from discreet.errors import InputError
-        from discreet.hierarchies.hierarchy import count_levels
-        from discreet.hierarchies.specs import Automatic
-        from discreet.job.model import Job
-        from discreet.pipeline.read import read_data
-        from discreet.table.roles import Role
+    from discreet.errors import InputError
+    from discreet.hierarchies.hierarchy import count_levels
+    from discreet.hierarchies.specs import Automatic
+    from discreet.job.model import Job
+    from discreet.pipeline.read import read_data
+    from discreet.table.roles import Role
 
-        read = Job.load(job)
-        attribute = read.attributes.get(column)
-        if attribute is None or attribute.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
-            known = [
-                repr(name)
-                for name, one in read.attributes.items()
-                if one.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
-            ]
-            raise InputError(
-                f"{job}: {column!r} is not a quasi-identifier or sensitive attribute, which alone "
-                f"have hierarchies. These are: {', '.join(known)}."
-            )
-        coded = read_data(read)[column]
-        built = (attribute.hierarchy or Automatic()).build(coded, read.folder)
-        counted = count_levels(coded, built)
-        if level is not None and not 0 <= level < len(counted):
-            raise InputError(f"--level is from 0 to {len(counted) - 1}; found {level}.")
-        labelled = attribute.role is Role.QUASI_IDENTIFIER  # cells of others are not printed
-        if json:
-            levels = [
-                {"rows": one.rows, "labels": one.labels} if labelled else {"rows": one.rows}
-                for one in counted
-            ]
-            say_json({"column": column, "hierarchy": built.place, "levels": levels})
-        else:
-            head = (
-                f"Hierarchy of '{column}' ({built.place}): {sum(counted[0].rows)} rows, "
-                f"{len(counted[0].rows)} values, {built.height} levels above them"
-            )
-            say_lines([head, *_lines(counted, level, labelled)])
+    read = Job.load(job)
+    attribute = read.attributes.get(column)
+    if attribute is None or attribute.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
+        known = [
+            repr(name)
+            for name, one in read.attributes.items()
+            if one.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+        ]
+        raise InputError(
+            f"{job}: {column!r} is not a quasi-identifier or sensitive attribute, which alone "
+            f"have hierarchies. These are: {', '.join(known)}."
+        )
+    coded = read_data(read)[column]
+    built = (attribute.hierarchy or Automatic()).build(coded, read.folder)
+    counted = count_levels(coded, built)
+    if level is not None and not 0 <= level < len(counted):
+        raise InputError(f"--level is from 0 to {len(counted) - 1}; found {level}.")
+    labelled = attribute.role is Role.QUASI_IDENTIFIER  # cells of others are not printed
+    levels = [
+        {"rows": nodes.rows, "labels": nodes.labels} if labelled else {"rows": nodes.rows}
+        for nodes in counted
+    ]
+    head = (
+        f"Hierarchy of '{column}' ({built.place}): {sum(counted[0].rows)} rows, "
+        f"{len(counted[0].rows)} values, {built.height} levels above them"
+    )
+    data = {"column": column, "hierarchy": built.place, "levels": levels}
+    out.result(data, [head, *_lines(counted, level, labelled)])
 
 
 def _lines(counted: list[Any], chosen: int | None, labelled: bool) -> list[str]:
@@ -88,7 +85,9 @@ def _lines(counted: list[Any], chosen: int | None, labelled: bool) -> list[str]:
 
 
 @app.command("build")
+@shared(example="discreet hierarchy build icd10.csv --to diagnosis.csv --parent above")
 def build(
+    out: CommandOutput,
     codes: Annotated[Path, typer.Argument(help="Code list: a table with a row for each code.")],
     to: Annotated[Path, typer.Option("--to", help="Hierarchy file to write.")],
     code: Annotated[str, typer.Option("--code", help="Column with the codes.")] = "code",
@@ -106,16 +105,14 @@ def build(
     sheet: Annotated[
         str | None, typer.Option("--sheet", help="Sheet, if the code list is a spreadsheet.")
     ] = None,
-    debug: Debug = False,
 ) -> None:
     """Write the hierarchy file of a classification from its official code list."""
-    with guarded(debug=debug):
-        from discreet.errors import InputError
-        from discreet.io.code_lists import write_code_hierarchy
-        from discreet.io.source import Source
+    from discreet.errors import InputError
+    from discreet.io.code_lists import write_code_hierarchy
+    from discreet.io.source import Source
 
-        if to.exists():
-            raise InputError(f"{to} already exists. Remove it, or choose another --to.")
-        source = Source.of_file(codes, sheet=sheet)
-        count = write_code_hierarchy(source, to, code=code, parent=parent, name=name)
-        note(f"Wrote {to}: {count} codes. In the job: hierarchy: {to}")
+    if to.exists():
+        raise InputError(f"{to} already exists. Remove it, or choose another --to.")
+    source = Source.of_file(codes, sheet=sheet)
+    count = write_code_hierarchy(source, to, code=code, parent=parent, name=name)
+    note(f"Wrote {to}: {count} codes. In the job: hierarchy: {to}")

@@ -6,23 +6,19 @@ import sys
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.console import (
     AcceptRisk,
     AttackSeconds,
-    Debug,
-    Json,
+    CommandOutput,
     NoAttack,
-    Quiet,
-    Verbose,
-    guarded,
-    note,
-    progress_bar,
-    say_json,
+    Replace,
+    result_data,
     say_lines,
+    shared,
 )
 
 if TYPE_CHECKING:
@@ -60,7 +56,9 @@ def reuse_memory() -> bool:
     return bool(mallopt(M_ARENA_MAX, 1))
 
 
+@shared("verbose", "json", "quiet", example="discreet publish job.yaml --output release")
 def publish(
+    out: CommandOutput,
     job: Annotated[Path, typer.Argument(help="Job file.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Release folder; default: the job's.")
@@ -87,7 +85,7 @@ def publish(
         str | None,
         typer.Option("--ledger", help="Ledger: path or PostgreSQL URL; default: the job's."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing release.")] = False,
+    force: Replace = False,
     sign: Annotated[
         Path | None,
         typer.Option("--sign", help="Private key that signs the manifest (discreet keys new)."),
@@ -108,97 +106,91 @@ def publish(
     attack: AttackSeconds = 60,
     no_attack: NoAttack = False,
     accept_risk: AcceptRisk = None,
-    verbose: Verbose = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Publish a table; prove every guarantee on written files.
 
     Nothing appears unless every guarantee of the job holds for the files that were written, and
     the verdict about their risk is not 'Do not publish'.
     """
-    with guarded(as_json=json, debug=debug):
-        reuse_memory()  # before NumPy starts threads
-        from discreet.errors import InfeasibleError
-        from discreet.io.atomic import require_free
-        from discreet.io.signatures import SigningKey
-        from discreet.job.model import Job
-        from discreet.pipeline.decide import require_reason
-        from discreet.pipeline.run import publish_folder
-        from discreet.table.counts import WARNING, fixed_order
+    reuse_memory()  # before NumPy starts threads
+    from discreet.errors import InfeasibleError
+    from discreet.io.atomic import require_free
+    from discreet.io.signatures import SigningKey
+    from discreet.job.model import Job
+    from discreet.pipeline.decide import require_reason
+    from discreet.pipeline.run import publish_folder
+    from discreet.table.counts import WARNING, fixed_order
 
-        require_reason(accept_risk)
-        loaded = Job.load(job)
-        if compared is not None or release_name is not None:
-            from discreet.api.compare import compared_job
+    require_reason(accept_risk)
+    loaded = Job.load(job)
+    if compared is not None or release_name is not None:
+        from discreet.api.compare import compared_job
 
-            loaded = compared_job(loaded, compared, release_name)
-        if ledger is not None:
-            loaded = loaded.with_ledger(ledger)
-        if language is not None:
-            from discreet.statements import require_language
+        loaded = compared_job(loaded, compared, release_name)
+    if ledger is not None:
+        loaded = loaded.with_ledger(ledger)
+    if language is not None:
+        from discreet.statements import require_language
 
-            loaded = loaded.with_language(require_language(language))
-        place = output or loaded.folder / loaded.output.path
-        require_free(place, force)
-        if fixed_order() and not quiet:
-            note(f"WARNING: {WARNING}")
-        key = None if sign is None else SigningKey.load(sign)
-        with progress_bar(quiet=quiet) as progress, ExitStack() as stack:
-            chosen = None
-            if engine != "local":
-                from discreet.pipeline.engine import engine_named
+        loaded = loaded.with_language(require_language(language))
+    place = output or loaded.folder / loaded.output.path
+    require_free(place, force)
+    if fixed_order():
+        out.note(f"WARNING: {WARNING}")
+    key = None if sign is None else SigningKey.load(sign)
+    with out.progress() as progress, ExitStack() as stack:
+        chosen = None
+        if engine != "local":
+            from discreet.pipeline.engine import engine_named
 
-                chosen = stack.enter_context(engine_named(engine).opened(place, remote or master))
-            try:
-                release = publish_folder(
-                    None,
-                    loaded,
-                    place,
-                    engine=chosen,
-                    format=format.value if format else loaded.output.format,
-                    seed=seed,
-                    force=force,
-                    report=not no_report,
-                    progress=progress,
-                    sign=key,
-                    attack=None if no_attack else attack,
-                    accept_risk=accept_risk,
-                    job_file=job,
-                )
-            except InfeasibleError as error:
-                remedy = f"Find changes of the job: discreet repair {job}"
-                raise InfeasibleError(f"{error}\n{remedy}", error.failures) from error
-        _say(release, place, job, json=json, verbose=verbose)
-
-
-def _say(release: Release, place: Path, job: Path, *, json: bool, verbose: bool) -> None:
-    """Print what was published; in JSON, ``private`` has what only the publisher may know."""
-    manifest, private = release.manifest, release.private
-    if json:
-        from discreet.releases.explanation import explain
-
-        figures = {key: private[key] for key in ("utility", "method", "promises")}
-        figures["risk"] = release.verdict().to_dict()
-        if "accepted_risk" in private:
-            figures["accepted_risk"] = private["accepted_risk"]
-        data = manifest.model_dump(mode="json", exclude_none=True)
-        explanation = explain(manifest)
-        say_json({"release": str(place), **data, "explanation": explanation, "private": figures})
-        return
-    from discreet.report.risk_verdict import READY
+            chosen = stack.enter_context(engine_named(engine).opened(place, remote or master))
+        try:
+            release = publish_folder(
+                None,
+                loaded,
+                place,
+                engine=chosen,
+                format=format.value if format else loaded.output.format,
+                seed=seed,
+                force=force,
+                report=not no_report,
+                progress=progress,
+                sign=key,
+                attack=None if no_attack else attack,
+                accept_risk=accept_risk,
+                job_file=job,
+            )
+        except InfeasibleError as error:
+            remedy = f"Find changes of the job: discreet repair {job}"
+            raise InfeasibleError(f"{error}\n{remedy}", error.failures) from error
     from discreet.report.terminal import published_details, published_lines
 
     verdict = release.verdict()
-    say_lines(published_lines(manifest, private, place, verdict))
-    if verbose:
-        say_lines(published_details(manifest, private))
-    if verdict.word != READY:
-        say_lines([f"Find changes of the job for a better verdict: discreet repair {job}"])
+    lines = published_lines(release.manifest, release.private, place, verdict, job)
+    if out.verbose:
+        lines += published_details(release.manifest, release.private)
+    out.result(_published_data(release, place), lines, verdict.tone)
 
 
+def _published_data(release: Release, place: Path) -> dict[str, Any]:
+    """Return what was published; ``private`` has what only the publisher may know."""
+    from discreet.releases.explanation import explain
+
+    manifest, private = release.manifest, release.private
+    figures = {
+        **{key: private[key] for key in ("utility", "method")},
+        "guarantees": private["promises"],
+        "risk": release.verdict().to_dict(),
+        **{key: private[key] for key in ("accepted_risk",) if key in private},
+    }
+    explanation = explain(manifest)
+    return {"release": str(place), **result_data(manifest), "explanation": explanation,
+            "private": figures}  # fmt: skip
+
+
+@shared("json", "quiet", example="discreet apply release new.csv --original job.yaml -o batch")
 def apply(
+    out: CommandOutput,
     release: Annotated[Path, typer.Argument(help="Folder of a release by full-domain.")],
     data: Annotated[str, typer.Argument(help="New rows, about other persons.")],
     original: Annotated[Path, typer.Option("--original", help="Job file that made the release.")],
@@ -213,58 +205,51 @@ def apply(
             "--suppression", min=0, max=1, help="Share of rows that may go; default: the job's."
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing release.")] = False,
+    force: Replace = False,
     attack: AttackSeconds = 60,
     no_attack: NoAttack = False,
     accept_risk: AcceptRisk = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Recode new rows to the levels of a release.
 
     Nothing appears unless every guarantee holds for the new rows and for all rows together.
     """
-    with guarded(as_json=json, debug=debug):
-        from discreet.api.apply import apply as run_apply
-        from discreet.io.atomic import require_free
-        from discreet.pipeline.decide import require_reason
-        from discreet.report.terminal import published_lines
-        from discreet.table.roles import Role
+    from discreet.api.apply import apply as run_apply
+    from discreet.io.atomic import require_free
+    from discreet.pipeline.decide import require_reason
+    from discreet.report.terminal import published_lines
+    from discreet.table.roles import Role
 
-        require_reason(accept_risk)
-        require_free(output, force)
-        with progress_bar(quiet=quiet) as progress:
-            batch = run_apply(
-                release, data, original=original, beside=beside or (), suppression=suppression,
-                progress=progress,
-            )  # fmt: skip
-            batch.save(
-                output, force=force, format=batch.job.output.format, progress=progress,
-                attack=None if no_attack else attack, accept_risk=accept_risk,
-            )  # fmt: skip
-        if not batch.job.with_role(Role.IDENTIFIER) and not quiet:
-            note("The job names no identifier: nothing shows that the rows are of other persons.")
-        if json:
-            names = ("together", "verdict", "accepted_risk")
-            private = {name: batch.private[name] for name in names if name in batch.private}
-            say_json({**batch.to_dict(), **private})
-            return
-        rows = batch.private["together"]["rows"]
-        jointly = f"Together with the earlier release, {rows:,} rows keep the same guarantees."
-        lines = published_lines(batch.manifest, batch.private, output, batch.verdict())
-        say_lines([*lines, jointly])
+    require_reason(accept_risk)
+    require_free(output, force)
+    with out.progress() as progress:
+        batch = run_apply(
+            release, data, original=original, beside=beside or (), suppression=suppression,
+            progress=progress,
+        )  # fmt: skip
+        batch.save(
+            output, force=force, format=batch.job.output.format, progress=progress,
+            attack=None if no_attack else attack, accept_risk=accept_risk,
+        )  # fmt: skip
+    if not batch.job.with_role(Role.IDENTIFIER):
+        out.note("The job names no identifier: nothing shows that the rows are of other persons.")
+    rows, verdict = batch.private["together"]["rows"], batch.verdict()
+    jointly = f"Together with the earlier release, {rows:,} rows keep the same guarantees."
+    lines = published_lines(batch.manifest, batch.private, output, verdict, original)
+    names = ("together", "verdict", "accepted_risk")
+    private = {name: batch.private[name] for name in names if name in batch.private}
+    out.result({**result_data(batch.manifest), **private}, [*lines, jointly], verdict.tone)
 
 
+@shared(example="discreet demo")
 def demo(
+    out: CommandOutput,
     folder: Annotated[Path, typer.Argument(help="Folder for the files of the demo.")] = Path(
         "discreet-demo"
     ),
-    debug: Debug = False,
 ) -> None:
     """Show on a made-up table what an insider breaks, and what can be signed."""
-    with guarded(debug=debug):
-        from discreet.api.demonstrate import demonstrate
+    from discreet.api.demonstrate import demonstrate
 
-        for line in demonstrate(folder):
-            say_lines([line])
+    for line in demonstrate(folder):
+        say_lines([line])

@@ -10,27 +10,26 @@ import typer
 
 from discreet.cli.checking import column_names
 from discreet.cli.console import (
-    Debug,
-    Json,
+    CommandOutput,
     PageFile,
     PageLanguage,
     Query,
-    Quiet,
     SourceOptions,
     Table,
-    guarded,
-    note,
-    progress_bar,
-    say_json,
-    say_lines,
+    shared,
     source_options,
-    write_page,
 )
 
 Columns = list[str] | None
 
 
+@shared(
+    "json",
+    "quiet",
+    example="discreet check table.csv --quasi age,zip --sensitive illness --k 5 --l 2",
+)
 def check(
+    out: CommandOutput,
     data: Annotated[
         str | None, typer.Argument(help="Table: a file, or the URL of a database.")
     ] = None,
@@ -87,56 +86,49 @@ def check(
     ] = False,
     page: PageFile = None,
     language: PageLanguage = "en",
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Check any table against requirements: exit 0 if all hold, 1 if one fails.
 
     Generalized cells of any tool are labels. A database counts by itself; no row leaves it.
     """
-    with guarded(as_json=json, debug=debug):
-        from discreet.api.check import check as run_check
-        from discreet.errors import InputError
-        from discreet.report.pages.check_page import check_lines
+    from discreet.api.check import check as run_check
+    from discreet.errors import InputError
+    from discreet.report.pages.check_page import check_lines
 
-        if data is None and job is None:
-            raise InputError("Name a table, or a job with --job.")
-        with progress_bar(quiet=quiet) as progress:
-            found = run_check(
-                data,
-                job,
-                quasi=column_names(quasi),
-                sensitive=column_names(sensitive),
-                person=column_names(person),
-                k=k,
-                l=ell,
-                t=t,
-                requirements=[_parsed(one) for one in require or ()],
-                distance=dict(_pair(one) for one in distance or ()),
-                sensitive_values=_values(sensitive_values, column_names(sensitive)),
-                harmless_values=_values(harmless_values, column_names(sensitive)),
-                missing=missing or (),
-                suppressed=suppressed or (),
-                source=source_options(source),
-                table=table,
-                query=query,
-                figures=figures,
-                progress=progress,
+    if data is None and job is None:
+        raise InputError("Name a table, or a job with --job.")
+    with out.progress() as progress:
+        found = run_check(
+            data,
+            job,
+            quasi=column_names(quasi),
+            sensitive=column_names(sensitive),
+            person=column_names(person),
+            k=k,
+            l=ell,
+            t=t,
+            requirements=[_parsed(one) for one in require or ()],
+            distance=dict(_pair(one) for one in distance or ()),
+            sensitive_values=_values(sensitive_values, column_names(sensitive)),
+            harmless_values=_values(harmless_values, column_names(sensitive)),
+            missing=missing or (),
+            suppressed=suppressed or (),
+            source=source_options(source),
+            table=table,
+            query=query,
+            figures=figures,
+            progress=progress,
+        )
+    out.page(page, found, language)
+    tone = "good" if found.ok else "bad"
+    out.result(found.to_dict(), check_lines(found), tone if found.requirements else "")
+    if not found.ok:
+        if job is None:
+            out.note(
+                "'discreet init' proposes a job; 'discreet publish' then makes a table that "
+                "passes, or reports that none can."
             )
-        if page is not None:
-            write_page(page, found, quiet=quiet, language=language)
-        if json:
-            say_json(found.to_dict())
-        else:
-            say_lines(check_lines(found))
-        if not found.ok:
-            if not quiet and job is None:
-                note(
-                    "'discreet init' proposes a job; 'discreet publish' then makes a table that "
-                    "passes, or reports that none can."
-                )
-            raise typer.Exit(1)
+        raise typer.Exit(1)
 
 
 def _pair(given: str) -> tuple[str, str]:

@@ -210,7 +210,7 @@ class Attribute(Part):
     allow_identifying: bool = Field(
         default=False,
         description="Publish the column although its values look like direct identifiers (names, "
-        "e-mail addresses, telephone or record numbers), or single out more than 5 % of the "
+        "e-mail addresses, telephone or record numbers), or single out more than 5% of the "
         "persons.",
     )
     escape: bool = Field(
@@ -443,7 +443,7 @@ class SignOff(Part):
 
     believed: RiskLimits = Field(
         default=RiskLimits(look=0.05, refuse=0.25),
-        description="Share of targets whose value a chosen attacker believes above 50 %, and "
+        description="Share of targets whose value a chosen attacker believes above 50%, and "
         "would not without the release.",
     )
     certain: RiskLimits = Field(

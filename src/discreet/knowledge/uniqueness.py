@@ -284,7 +284,7 @@ class Interval:
     def __str__(self) -> str:
         if self.low == self.high:
             return f"{self.estimate:,.0f}"
-        return f"{self.estimate:,.0f} (99 %: {self.low:,.0f} to {self.high:,.0f})"
+        return f"{self.estimate:,.0f} (99%: {self.low:,.0f} to {self.high:,.0f})"
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from discreet.attacks.run import AttackReport
     from discreet.knowledge.population import Population
     from discreet.ledger.ledger import Ledger
+    from discreet.releases.table_measures import ColumnShapes
 
 
 def audit_reading(
@@ -190,12 +191,12 @@ def review_release(
     if not described:
         return Review(attacks, reason or "", facts=facts)
     # Errors of analysts, but not where p2 of a large table takes as long as a method.
-    errors = None
+    errors = shapes = None
     original = formed.original.table
     measured = job.measure.divergence and job.measure.figures
     if measured and 0 < original.rows <= FIGURE_ROWS:
         with timing(timings, "errors of analysts"):
-            errors = interruptible(lambda: _errors(formed, manifest, reading))
+            errors, shapes = interruptible(lambda: _kept(formed, manifest, reading))
     columns = [
         (column.name, str(column.role), original[column.name].cardinality, column.cardinality)
         for table in reading.tables.values()
@@ -203,7 +204,7 @@ def review_release(
         if column.name in original.columns
     ]
     samples = tuple(_samples(formed, reading))
-    return Review(attacks, reason or "", errors, samples, columns, facts)
+    return Review(attacks, reason or "", errors, shapes, samples, columns, facts)
 
 
 def _too_much_in_parts(formed: FormedTables, manifest: Manifest) -> str | None:
@@ -215,10 +216,15 @@ def _too_much_in_parts(formed: FormedTables, manifest: Manifest) -> str | None:
     return Statement("not-attacked.large", rows=manifest.source_rows, most=ATTACKED_HERE)
 
 
-def _errors(formed: FormedTables, manifest: Manifest, reading: Reading) -> AnalystErrors:
-    """The errors of analysts who use the release in the place of the original."""
+def _kept(
+    formed: FormedTables, manifest: Manifest, reading: Reading
+) -> tuple[AnalystErrors, ColumnShapes]:
+    """Return the errors of analysts who use the release, and the shapes of its columns."""
+    from discreet.releases.table_measures import ColumnShapes  # importing it takes time
+
     utility = read_utility(reading.tables, formed.original, manifest)
-    return analyst_errors(utility.original, utility.for_analysts, utility.weights)
+    errors = analyst_errors(utility.original, utility.for_analysts, utility.weights)
+    return errors, ColumnShapes.of(utility.original, utility.for_analysts)
 
 
 def _samples(formed: FormedTables, reading: Reading) -> Iterator[SampledRows]:

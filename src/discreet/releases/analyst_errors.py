@@ -25,6 +25,7 @@ from discreet.table.coded_table import CodedTable, Column
 from discreet.typing import Floats
 from discreet.utility.implied import Implied
 
+ROUNDING = 1e-6  # relative
 FEW = 10  # rows of a cell, or of a quasi-identifier's value, that are judged
 
 
@@ -34,6 +35,11 @@ class AnalystError:
 
     release: float
     unlinked: float
+
+    @property
+    def smaller(self) -> bool:
+        """Whether the error is smaller than without any link, beyond rounding."""
+        return self.release < self.unlinked * (1 - ROUNDING)
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class AnalystErrors:
         """Whether analysts gain nothing over two tables without any link, which have errors."""
         compared = [one for one in (self.counts, self.shares, self.means) if one is not None]
         return any(one.unlinked > 0 for one in compared) and all(
-            one.release >= one.unlinked for one in compared
+            not error.smaller for error in compared
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -41,20 +41,28 @@ def explain(manifest: Manifest) -> list[str]:
 
 def explain_privately(manifest: Manifest, private: Mapping[str, Any]) -> list[str]:
     """Return what only the publisher may know, in sentences: figures against the original."""
-    facts, utility = private.get("method", {}), private.get("utility", {})
+    persons = persons_singled_out(private)
     sentences = [
+        *private_details(manifest, private),
+        *private.get("series", []),
+        *([] if persons is None else singling_sentences(persons)),
+        *private.get("stricter", []),
+    ]
+    return [PRIVATE, *sentences] if sentences else []
+
+
+def private_details(manifest: Manifest, private: Mapping[str, Any]) -> list[str]:
+    """Return what was done to the table, and at what loss, as only the publisher may know it."""
+    facts, utility = private.get("method", {}), private.get("utility", {})
+    return [
         *private.get("notices", []),
         *_persons(private.get("persons")),
         *_rare_privately(private.get("rare")),
-        *private.get("series", []),
-        *([] if (persons := persons_singled_out(private)) is None else singling_sentences(persons)),
-        *private.get("stricter", []),
         *private.get("spellings", []),
         *_unstated(manifest, private.get("promises", [])),
         *manifest.method.private_sentences(facts, utility),
         *worth(manifest, facts, utility),
     ]
-    return [PRIVATE, *sentences] if sentences else []
 
 
 def uncovered(manifest: Manifest) -> list[str]:
@@ -79,10 +87,10 @@ def warnings(promises: Sequence[Promise]) -> list[Statement]:
     ]
 
 
-def treatment(manifest: Manifest) -> list[str]:
-    """Return what was done to each column."""
+def treatment(manifest: Manifest, *, columns: bool = True) -> list[str]:
+    """Return what was done to each column, and to the table."""
     return [
-        *_columns(manifest),
+        *(_columns(manifest) if columns else ()),
         *_sets(manifest),
         *rare_values(manifest),
         *kind_of(manifest.kind).sentences(manifest),

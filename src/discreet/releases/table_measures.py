@@ -25,12 +25,13 @@ from discreet.result import Result
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import ValueType
 from discreet.typing import Codes, Floats, Ints
-from discreet.utility.implied import ImpliedGeneralized
+from discreet.utility.implied import Implied, ImpliedGeneralized
 from discreet.utility.learning import Learning
 from discreet.utility.queries import QueryErrors, QueryWorkload, query_errors
 
 BINS = 10  # of numbers
 MOST_VALUES = 50  # of a column that is compared value by value; rarer ones are one value
+SHAPED, STRETCHES, SHAPE_SEED = 10, 16, 0  # columns and bins of a report; seed of its drawn rows
 
 
 @dataclass(frozen=True)
@@ -220,6 +221,55 @@ class TableReading:
         )
 
 
+@dataclass(frozen=True)
+class ColumnShapes:
+    """Histograms of columns and associations of pairs, in the original and in a release."""
+
+    names: tuple[str, ...]
+    before: tuple[tuple[float, ...], ...]  # (columns, columns) associations in the original
+    after: tuple[tuple[float, ...], ...]
+    histograms: Mapping[str, tuple[Floats, Floats]]  # by column: shares before and after
+
+    @classmethod
+    def of(cls, original: CodedTable, implied: Implied) -> ColumnShapes:
+        """Return the shapes of the columns with the strongest associations in the original.
+
+        A release is read as rows drawn from the distribution that it implies. What independent
+        columns would share in so many rows by chance is subtracted (Miller, 1955).
+        """
+        drawn = implied.draw(np.random.default_rng(SHAPE_SEED))
+        columns = [*original.quasi_identifiers, *original.sensitive]
+        columns = [column for column in columns if column.name in drawn]
+        bins = {column.name: _bins(column) for column in columns}
+        old = {column.name: bins[column.name][column.codes] for column in columns}
+        strengths = np.array(_associations(old, tuple(old), exact=True)) - np.eye(len(old))
+        strongest = np.argsort(-strengths.sum(axis=0), kind="stable")[:SHAPED]
+        names = tuple(columns[place].name for place in np.sort(strongest))
+        new = {name: bins[name][drawn[name]] for name in names}
+        return cls(
+            names, _associations(old, names, exact=True), _associations(new, names, exact=True),
+            {name: _histograms(original[name], drawn[name]) for name in names},
+        )  # fmt: skip
+
+
+def _histograms(column: Column, drawn: Codes) -> tuple[Floats, Floats]:
+    """Return the shares of equal stretches of numbers, or of frequent values and all others."""
+    numbers = column.numbers
+    if numbers is not None and column.cardinality > STRETCHES and not np.isnan(numbers).all():
+        low, high = np.nanmin(numbers), np.nanmax(numbers)
+        stretch = np.nan_to_num((numbers - low) / (high - low) * STRETCHES, nan=STRETCHES)
+        bins = np.minimum(stretch.astype(np.int64), STRETCHES - 1)
+    else:
+        order = np.argsort(-column.counts, kind="stable")
+        bins = np.empty(column.cardinality, np.int64)
+        bins[order] = np.minimum(np.arange(column.cardinality), STRETCHES - 1)
+    before, after = (
+        np.bincount(bins[codes], minlength=bins.max() + 1) / max(len(codes), 1)
+        for codes in (column.codes, drawn)
+    )
+    return before, after
+
+
 def _bins(column: Column) -> Codes:
     """(values,) The bin of each value: by deciles of numbers; the most frequent of others."""
     if column.numbers is not None and column.cardinality > BINS:
@@ -235,11 +285,15 @@ def _bins(column: Column) -> Codes:
 
 
 def _associations(
-    columns: Mapping[str, Codes], names: Sequence[str]
+    columns: Mapping[str, Codes], names: Sequence[str], *, exact: bool = False
 ) -> tuple[tuple[float, ...], ...]:
-    """(columns, columns) The association of each pair; of a column with itself 1."""
-    size = {name: int(codes.max(initial=0)) + 1 for name, codes in columns.items()}
-    entropy = {name: _entropy(np.bincount(codes)) for name, codes in columns.items()}
+    """(columns, columns) The association of each pair; of a column with itself 1.
+
+    ``exact`` subtracts what independent columns share by chance.
+    """
+    size = {name: int(columns[name].max(initial=0)) + 1 for name in names}
+    entropy = {name: _entropy(np.bincount(columns[name])) for name in names}
+    free = {name: len(np.unique(columns[name])) - 1 for name in names} if exact else {}
     found = np.eye(len(names))
     for i, first in enumerate(names):
         for j in range(i):
@@ -247,7 +301,8 @@ def _associations(
             pair = columns[first].astype(np.int64) * size[second] + columns[second]
             joint = _entropy(np.bincount(pair))
             both = entropy[first] + entropy[second]
-            shared = max(both - joint, 0.0)
+            by_chance = free[first] * free[second] / (2 * len(pair)) if exact else 0.0
+            shared = max(both - joint - by_chance, 0.0)
             found[i, j] = found[j, i] = 2 * shared / both if both > 1e-12 else 0.0
     return tuple(tuple(float(value) for value in row) for row in found)
 

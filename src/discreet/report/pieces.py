@@ -140,7 +140,8 @@ class Page:
     lede: Sequence[str]
     cards: Sequence[Card]
     sections: Sequence[Section]
-    to_sign: bool = False
+    conclusion: Sequence[tuple[str, Sequence[str]]] = ()  # below the heading: a name, sentences
+    declaration: Markup | None = None  # above the lines to sign; None without such lines
     language: Language = field(default_factory=spoken)
 
     def html(self) -> str:
@@ -156,10 +157,16 @@ class Page:
             if section.short
         ]
         contents = tag("nav", *links, aria_label=in_language(label("contents")))
-        signed = labels("name", "date", "function", "signature") if self.to_sign else ()
+        signed: Sequence[str] = ()
+        if self.declaration is not None:
+            lines = labels("name", "date", "function", "signature")
+            signed = [
+                self.declaration,
+                tag("div", *(tag("span", line) for line in lines), class_="sign"),
+            ]
         main = [
             *(section.html() for section in self.sections if not section.detail),
-            tag("div", *(tag("span", line) for line in signed), class_="sign") if signed else "",
+            *signed,
             *(section.html() for section in self.sections if section.detail),
         ]
         return (
@@ -195,8 +202,18 @@ class Page:
             tag("p", tag("b", exact("discreet")), tag("span", self.kind), subject, class_="kicker"),
             tag(level, mark, self.heading),
             *(tag("p", sentence, class_="lede") for sentence in self.lede if sentence),
+            *self._conclusion(),
             tag("dl", *(card.html() for card in self.cards), class_="cards"),
         ]
+
+    def _conclusion(self) -> Iterator[Markup]:
+        if self.conclusion:
+            rows = [
+                tag("div", tag("dt", name), *(tag("dd", sentence) for sentence in stated))
+                for name, stated in self.conclusion
+                if stated
+            ]
+            yield tag("dl", *rows, class_="conclusion")
 
 
 class _PlainText(HTMLParser):

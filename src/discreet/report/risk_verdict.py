@@ -20,12 +20,13 @@ from discreet.releases.analyst_errors import AnalystErrors
 from discreet.releases.explanation import uncovered
 from discreet.releases.manifest import Known, Manifest, SinglingOut
 from discreet.releases.singling_out import singling_reason, singling_sentences, units_of
-from discreet.report.pieces import Card, Tone
+from discreet.report.pieces import Card, Tone, exact
 from discreet.requirements.judge import limits_knowledge
 from discreet.statements import Statement
 
 if TYPE_CHECKING:
     from discreet.attacks.run import AttackReport
+    from discreet.releases.table_measures import ColumnShapes
 
 
 READY, LOOK, REFUSE = "Ready to sign", "Look at these", "Do not publish"
@@ -53,7 +54,8 @@ class RiskFigure:
 
     def card(self) -> Card:
         """The figure as a headline figure of a page."""
-        return Card(self.key, self.name, self.value, self.shown, self.sentence, _TONES[self.word])
+        attacker = exact(self.attacker)
+        return Card(self.key, self.name, self.value, self.shown, attacker, _TONES[self.word])
 
     def to_dict(self) -> dict[str, Any]:
         """The figure as plain data."""
@@ -286,7 +288,11 @@ def _figures(attacks: AttackReport, choice: Choice, limits: SignOff) -> Iterator
         yield _figure(
             "reidentified", StandardAttacker.ACQUAINTANCE, Statement("verdict.name.reidentified"),
             chance, limits.reidentified,
-            Statement("verdict.reidentified", original=attacks.risks[0].prosecutor),
+            Statement(
+                "verdict.reidentified",
+                rows=_rows_alike(chance),
+                original=_rows_alike(attacks.risks[0].prosecutor),
+            ),
         )  # fmt: skip
 
 
@@ -315,18 +321,26 @@ def _stronger(attacks: AttackReport, choice: Choice) -> Iterator[str]:
 def _learned(
     figure: str, choice: Choice, finding: Finding, threshold: float | None = None
 ) -> Statement:
-    """What an attacker learns, of how many targets."""
+    """Return what an attacker learns, of how many targets."""
     targets = finding.newly_certain if threshold is None else finding.newly_above
+    who = {"attacker": str(finding.attacker), "knows": choice.knows(finding.attacker)}
+    limit = {} if threshold is None else {"threshold": threshold}
+    if not targets:
+        return Statement(f"verdict.{figure}.none", **who, **limit)
     return Statement(
         f"verdict.{figure}",
-        attacker=str(finding.attacker),
-        knows=choice.knows(finding.attacker),
+        **who,
+        **limit,
         aim=finding.aim,
         learned=targets,
         targets=finding.targets,
         unit=Statement(f"unit.{finding.unit.plural}"),
-        **({} if threshold is None else {"threshold": threshold}),
     )
+
+
+def _rows_alike(chance: float) -> int:
+    """Return of how many rows one is the right one."""
+    return max(int(1 / max(chance, 1e-12) + 1e-6), 1)
 
 
 def _believed(finding: Finding) -> float:
@@ -353,6 +367,7 @@ class Review:
     attacks: AttackReport | None = None
     not_attacked: str = ""  # why no attacker was tried
     errors: AnalystErrors | None = None
+    shapes: ColumnShapes | None = None
     samples: Sequence[SampledRows] = ()
     # By published column: name, role, different values before and after.
     columns: Sequence[tuple[str, str, int, int]] = ()

@@ -33,6 +33,7 @@ from discreet.releases.manifest import Manifest, Promise, ReaderFinding, Singlin
 from discreet.releases.measure import Utility
 from discreet.releases.registry import kind_of
 from discreet.releases.singling_out import singling_sentences
+from discreet.report.risk_verdict import READY
 from discreet.statements import Statement
 from discreet.table.roles import Role, Unit
 from discreet.utility.figures import Measures
@@ -70,7 +71,11 @@ def wrapped(lines: Iterable[str], width: int) -> list[str]:
 
 
 def published_lines(
-    manifest: Manifest, private: Mapping[str, Any], place: Path, verdict: RiskVerdict
+    manifest: Manifest,
+    private: Mapping[str, Any],
+    place: Path,
+    verdict: RiskVerdict,
+    job: Path | str,
 ) -> list[str]:
     """Return what the publisher must know about a release that was just written."""
     # The conclusion about guarantees, and where to read more.
@@ -79,10 +84,11 @@ def published_lines(
     proved = held if count else "NOTHING IS GUARANTEED: the job states no requirement"
     reason = private.get("accepted_risk")
     accepted = [] if reason is None else [f"The risk was accepted: {reason}"]
-    report = [
-        f"Report: {place / REPORT}",
-        f"Private report: {place.with_name(place.name + '.private.html')}",
-    ]
+    to_sign = place.with_name(f"{place.name}.private.html")
+    report = [f"Report: {place / REPORT}", f"Private report: {to_sign}"]
+    steps = [f"Find changes of the job for a better verdict: discreet repair {job}"]
+    if verdict.word == READY:
+        steps = [f"Next: sign the private report, then release {place}"]
     return [
         *verdict.lines(),
         *accepted,
@@ -100,9 +106,10 @@ def published_lines(
             judged=manifest.report_sha256 is not None,
         ),
         *_guaranteed(manifest.promises, manifest.unit, manifest),
-        *_not_covered(manifest, manifest.readers, in_full=False),
+        *_not_covered(manifest, manifest.readers),
         *_figures(private.get("utility", {})),
         *(report if manifest.report_sha256 else ()),
+        *steps,
     ]
 
 
@@ -127,22 +134,24 @@ def _seconds(title: str, timings: Mapping[str, float]) -> list[str]:
     return [f"{title}: {', '.join(shown)}."] if shown else []
 
 
-def audit_lines(audit: Audit, manifest: Manifest, folder: Path) -> list[str]:
-    """Return what an audit of one release found."""
+def audit_lines(
+    audit: Audit, manifest: Manifest, folder: Path, *, verbose: bool = False
+) -> list[str]:
+    """Return what an audit of one release found, the verdict first."""
     compared = (
         "compared with the original: nothing was lost or invented"
         if audit.compared and not audit.problems
         else "the original was not compared (--original JOB)"
     )
-    lines = [*warnings(audit.promises), *uncovered(manifest)] if audit.ok else []
-    lines.append(f"{folder}: {_conclusion(audit)}")
+    lines = [f"{folder}: {_conclusion(audit)}"]
+    lines += [*warnings(audit.promises), *uncovered(manifest)] if audit.ok else []
     if not audit.problems:
         lines.append(f"Files, manifest and row counts agree; {compared}.")
     lines += [f"{BULLET}Problem: {problem}" for problem in audit.problems]
     lines += _unique(audit.persons_singled_out or audit.singling_out)
     lines += ["", *_guaranteed(audit.promises, audit.unit, manifest)]
     if audit.ok:
-        lines += _not_covered(manifest, audit.readers)
+        lines += _not_covered(manifest, audit.readers, in_full=verbose)
     lines += [f"Not checked: {remark}" for remark in audit.remarks]
     if audit.signed:
         lines.append("The manifest is signed by the trusted key.")
@@ -313,20 +322,18 @@ def _unique(singling_out: SinglingOut | None, *, judged: bool = False) -> list[s
 
 
 def _not_covered(
-    manifest: Manifest, findings: Sequence[ReaderFinding], *, in_full: bool = True
+    manifest: Manifest, findings: Sequence[ReaderFinding], *, in_full: bool = False
 ) -> list[str]:
     """Return what no guarantee covers; known weaknesses in full, or by their names in one line."""
     lines = [*certain_attackers(findings), *uncomputed(manifest, findings)]
     weaknesses = known_weaknesses(manifest)
     if in_full:
-        lines += weaknesses
-    else:
-        names = (
-            weakness.id.split(".")[1] if isinstance(weakness, Statement) else weakness
-            for weakness in weaknesses
-        )
-        lines.append(f"Known weaknesses (--verbose explains them): {', '.join(names)}.")
-    return ["Not covered", *(f"{BULLET}{line}" for line in lines)] if lines else []
+        return ["Not covered", *(f"{BULLET}{line}" for line in [*lines, *weaknesses])]
+    names = (
+        weakness.id.split(".")[1] if isinstance(weakness, Statement) else weakness
+        for weakness in weaknesses
+    )
+    return [*lines, f"Not covered (--verbose explains): {', '.join(names)}."]
 
 
 def _conclusion(audit: Audit) -> str:
@@ -369,7 +376,7 @@ def _figures(utility: Mapping[str, Any]) -> list[str]:
 def _headline(utility: Mapping[str, Any]) -> list[str]:
     lines = []
     if utility.get("loss") is not None:
-        meaning = "of the quasi-identifiers; 0 % = exact values, 100 % = fully suppressed"
+        meaning = "of the quasi-identifiers; 0% = exact values, 100% = fully suppressed"
         lines.append(_figure("information loss", f"{utility['loss']:.1%}", meaning))
     if utility.get("loss_sensitive"):
         meaning = "of the sensitive values in the table remain possible for a row, on average"

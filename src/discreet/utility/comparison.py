@@ -266,7 +266,7 @@ class Comparison(Result):
 
 
 _HEAD = (
-    "release", "D", "belief 99 %", "greatest", "query error", "KL", "skill", "suppressed",
+    "release", "D", "belief 99%", "greatest", "query error", "KL", "skill", "suppressed",
     "seconds", "",
 )  # fmt: skip
 

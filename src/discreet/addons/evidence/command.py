@@ -8,17 +8,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import (
-    Debug,
-    Json,
-    Quiet,
-    ReleasePlace,
-    Replace,
-    guarded,
-    note,
-    progress_bar,
-    say_json,
-)
+from discreet.cli.console import CommandOutput, ReleasePlace, Replace, shared
 
 
 class FrameworkChoice(StrEnum):
@@ -30,7 +20,9 @@ class FrameworkChoice(StrEnum):
     GDPR = "gdpr"
 
 
+@shared("json", "quiet", example="discreet evidence release --for ema --original job.yaml")
 def evidence(
+    out: CommandOutput,
     release: ReleasePlace,
     framework: Annotated[
         FrameworkChoice, typer.Option("--for", help="Framework whose structure the pack has.")
@@ -60,37 +52,31 @@ def evidence(
         typer.Option("--sign", help="Private key that signs the file (discreet keys new)."),
     ] = None,
     force: Replace = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Write an evidence pack about a release for a regulator or a review board.
 
     It is filled from manifest, audit and attacks; what the publisher must write is marked.
     """
-    with guarded(as_json=json, debug=debug):
-        from discreet.addons.evidence.make import evidence as make_pack
-        from discreet.io.signatures import SigningKey
+    from discreet.addons.evidence.make import evidence as make_pack
+    from discreet.io.signatures import SigningKey
 
-        key = None if sign is None else SigningKey.load(sign)
-        with progress_bar(quiet=quiet) as progress:
-            pack = make_pack(
-                release,
-                framework.value,
-                original=original,
-                population=population,
-                seconds=seconds,
-                progress=progress,
-            )
-        private = ".private" if pack.private else ""
-        beside = release.resolve().with_name(
-            f"{release.resolve().name}{private}.evidence-{framework.value}.html"
+    key = None if sign is None else SigningKey.load(sign)
+    with out.progress() as progress:
+        pack = make_pack(
+            release,
+            framework.value,
+            original=original,
+            population=population,
+            seconds=seconds,
+            progress=progress,
         )
-        path = pack.save(beside if output is None else output, sign=key, force=force)
-        if json:
-            say_json({**pack.to_dict(), "path": str(path)})
-        if not quiet:
-            gaps = f"{pack.to_write} parts are to be written by the publisher"
-            note(f"Wrote {path}: {gaps}; {pack.not_computed} were not computed.")
-            if pack.private:
-                note("It is private: it holds figures that the release must not contain.")
+    private = ".private" if pack.private else ""
+    beside = release.resolve().with_name(
+        f"{release.resolve().name}{private}.evidence-{framework.value}.html"
+    )
+    path = pack.save(beside if output is None else output, sign=key, force=force)
+    out.result({**pack.to_dict(), "path": str(path)}, [])
+    gaps = f"{pack.to_write} parts are to be written by the publisher"
+    out.note(f"Wrote {path}: {gaps}; {pack.not_computed} were not computed.")
+    if pack.private:
+        out.note("It is private: it holds figures that the release must not contain.")

@@ -276,7 +276,7 @@ class Evidence(Result):
                     for section in self.sections
                 ),
             ],
-            to_sign=True,
+            declaration=Markup(""),
         )
 
     def _accepted(self) -> tuple[str, ...]:

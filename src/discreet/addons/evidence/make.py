@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from discreet.addons.evidence.document import Evidence
+from discreet.addons.evidence.document import (
+    Evidence,
+    EvidenceSection,
+    PackPart,
+    Paragraph,
+    ToWrite,
+)
 from discreet.addons.evidence.facts import ReleaseFacts
+from discreet.addons.evidence.parts import PARTS, criterion_parts
 from discreet.api.audit import audit_files
 from discreet.api.opened_release import job_of_original
+from discreet.attacks.base import Criterion
 from discreet.attacks.run import run_attacks
 from discreet.errors import AuditError, InputError
 from discreet.io.signatures import SIGNATURE
@@ -26,35 +38,40 @@ from discreet.releases.manifest import FILE_NAME, Manifest, sha256_of
 
 if TYPE_CHECKING:
     from discreet.job.model import Job
-from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import NamedTuple
-
-from discreet.addons.evidence.document import EvidenceSection
-from discreet.addons.evidence.frameworks import ema, gdpr, hipaa, nist
 
 
 class Framework(NamedTuple):
     """The structure that a reviewer asks for."""
 
     title: str
-    about: tuple[str, ...]
-    sections: Callable[[ReleaseFacts], tuple[EvidenceSection, ...]]
+    about: str
+    sections: list[tuple[str, str, list[Any]]]  # title, name in the contents, parts
 
 
-FRAMEWORKS = {
-    "ema": Framework(ema.TITLE, ema.ABOUT, ema.sections),
-    "hipaa": Framework(hipaa.TITLE, hipaa.ABOUT, hipaa.sections),
-    "nist": Framework(nist.TITLE, nist.ABOUT, nist.sections),
-    "gdpr": Framework(gdpr.TITLE, gdpr.ABOUT, gdpr.sections),
-}
+@cache
+def frameworks() -> dict[str, Framework]:
+    """Return the frameworks by name, which are data."""
+    import yaml
+
+    text = files("discreet.addons.evidence").joinpath("frameworks.yaml").read_text("utf-8")
+    return {name: Framework(**parts) for name, parts in yaml.safe_load(text).items()}
+
+
+def _filled(part: Any, facts: ReleaseFacts) -> Iterable[PackPart]:
+    """Return a part of a section, filled with the facts of a release."""
+    if isinstance(part, str):
+        return PARTS[part](facts)
+    ((kind, text),) = part.items()
+    if kind == "criterion":
+        return criterion_parts(facts, Criterion(text))
+    return [ToWrite(text) if kind == "write" else Paragraph(text)]
 
 
 def require_framework(name: str) -> Framework:
     """Return a framework; raise for an unknown one."""
-    if name not in FRAMEWORKS:
-        raise InputError(f"'{name}' is no framework. Use one of: {', '.join(FRAMEWORKS)}.")
-    return FRAMEWORKS[name]
+    if name not in frameworks():
+        raise InputError(f"'{name}' is no framework. Use one of: {', '.join(frameworks())}.")
+    return frameworks()[name]
 
 
 def make_evidence(facts: ReleaseFacts, name: str) -> Evidence:
@@ -67,7 +84,7 @@ def make_evidence(facts: ReleaseFacts, name: str) -> Evidence:
     return Evidence(
         framework=name,
         title=framework.title,
-        about=framework.about,
+        about=(framework.about,),
         private=facts.is_private,
         made=datetime.now(UTC).strftime("%Y-%m-%d"),
         release={
@@ -77,7 +94,10 @@ def make_evidence(facts: ReleaseFacts, name: str) -> Evidence:
             "manifest_sha256": facts.manifest_sha256,
             "tables": {table.file: table.sha256 for table in manifest.tables.values()},
         },
-        sections=framework.sections(facts),
+        sections=tuple(
+            EvidenceSection(title, short, tuple(chain(*(_filled(part, facts) for part in parts))))
+            for title, short, parts in framework.sections
+        ),
         thresholds=facts.thresholds,
         figures=figures,
         verdict=facts.verdict,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from discreet.addons.evidence.document import (
     NOT_COMPUTED,
@@ -322,6 +322,22 @@ def _removed(facts: ReleaseFacts, letter: str) -> str:
     return ", ".join(name for name in hidden if named_identifier(name) == letter) or "–"
 
 
-def joined_parts(*several: Iterator[PackPart] | Sequence[PackPart]) -> tuple[PackPart, ...]:
-    """All parts, in order."""
-    return tuple(part for parts in several for part in parts)
+def code_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
+    """Whether the release has a column that recognizes persons."""
+    if facts.manifest.keeps_rows and facts.manifest.keeping.numbered:
+        yield Paragraph(
+            "Rows carry a number of their person. It is random and new in every release, and not "
+            "derived from information about the person."
+        )
+    else:
+        yield Paragraph("The release has no column that discreet made to recognize persons.")
+
+
+# By the names that frameworks use.
+PARTS: dict[str, Callable[[ReleaseFacts], Iterator[PackPart]]] = {
+    function.__name__.removesuffix("_parts"): function
+    for function in (
+        attack_parts, code_parts, guarantee_parts, identifier_parts, left_out_parts, open_parts,
+        release_parts, risk_parts, technique_parts, threshold_parts, utility_parts, variable_parts,
+    )
+}  # fmt: skip

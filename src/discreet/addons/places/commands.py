@@ -7,16 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import (
-    Debug,
-    Json,
-    Quiet,
-    ReleasePlace,
-    Replace,
-    guarded,
-    note,
-    say_json,
-)
+from discreet.cli.console import CommandOutput, ReleasePlace, Replace, say_json, shared
 
 LabelFile = Annotated[
     Path | None,
@@ -24,7 +15,9 @@ LabelFile = Annotated[
 ]
 
 
+@shared("json", "quiet", example="discreet export release --to release.sav")
 def export(
+    out: CommandOutput,
     release: ReleasePlace,
     to: Annotated[
         Path,
@@ -43,57 +36,51 @@ def export(
         typer.Option("--format", help="Format, if the ending does not say; csv for -."),
     ] = None,
     force: Replace = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Write a table of an audited release as a file of another program."""
-    with guarded(as_json=json, debug=debug):
-        import sys
-        import tempfile
-        from typing import cast
+    import sys
+    import tempfile
+    from typing import cast
 
-        from discreet.addons.places.export import ENDINGS, ExportFormat, copy_to
-        from discreet.addons.places.export import export as write
-        from discreet.errors import InputError
+    from discreet.addons.places.export import ENDINGS, ExportFormat, copy_to
+    from discreet.addons.places.export import export as write
+    from discreet.errors import InputError
 
-        if format is not None and format not in ENDINGS:
-            raise InputError(f"--format is one of {', '.join(ENDINGS)}; found '{format}'.")
-        chosen = cast("ExportFormat | None", format)
-        if str(to) == "-":
-            if json:
-                raise InputError("--json and --to - both print to stdout. Use one of them.")
-            chosen = chosen or "csv"
-            with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
-                place = Path(folder) / f"table{ENDINGS[chosen]}"
-                write(release, place, table=table, labels=labels, format=chosen)
-                sys.stdout.flush()
-                copy_to(place, sys.stdout.buffer)
-            return
-        exported = write(release, to, table=table, labels=labels, format=chosen, force=force)
-        if json:
-            say_json(exported.to_dict())
-        elif not quiet:
-            rows = f"{exported.rows} rows of '{exported.table}'"
-            note(f"Wrote {exported.path}: {rows}, read back and compared.")
-            for name, other in exported.renamed.items():
-                note(f"Column {name!r} is {other!r} in the file.")
+    if format is not None and format not in ENDINGS:
+        raise InputError(f"--format is one of {', '.join(ENDINGS)}; found '{format}'.")
+    chosen = cast("ExportFormat | None", format)
+    if str(to) == "-":
+        if out.json:
+            raise InputError("--json and --to - both print to stdout. Use one of them.")
+        chosen = chosen or "csv"
+        with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
+            place = Path(folder) / f"table{ENDINGS[chosen]}"
+            write(release, place, table=table, labels=labels, format=chosen)
+            sys.stdout.flush()
+            copy_to(place, sys.stdout.buffer)
+        return
+    exported = write(release, to, table=table, labels=labels, format=chosen, force=force)
+    if out.json:
+        say_json(exported.to_dict())
+        return
+    rows = f"{exported.rows} rows of '{exported.table}'"
+    out.note(f"Wrote {exported.path}: {rows}, read back and compared.")
+    for name, other in exported.renamed.items():
+        out.note(f"Column {name!r} is {other!r} in the file.")
 
 
+@shared("quiet", example="discreet codebook release --to codebook.json")
 def codebook(
+    out: CommandOutput,
     release: ReleasePlace,
     to: Annotated[
         Path, typer.Option("--to", help="File to write: .json, .csv or .xml (DDI-Codebook).")
     ],
     labels: LabelFile = None,
     force: Replace = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Write the codebook of a release: columns, values, labels and counts."""
-    with guarded(debug=debug):
-        from discreet.addons.places.codebook import codebook as describe
+    from discreet.addons.places.codebook import codebook as describe
 
-        describe(release, labels=labels).save(to, force=force)
-        if not quiet:
-            note(f"Wrote {to}")
+    describe(release, labels=labels).save(to, force=force)
+    out.note(f"Wrote {to}")

@@ -89,7 +89,7 @@ class TableAttack(Result):
         with_control = any(one.control is not None for one in shown)
         aims = max(3, *(len(_short(one.aim)) for one in shown))
         names = max(8, *(len(one.attack) for one in shown))
-        head = f"{'attacker':{names}}  {'aim':{aims}}  {'success':>7}  {'95 % interval':>15}"
+        head = f"{'attacker':{names}}  {'aim':{aims}}  {'success':>7}  {'95% interval':>15}"
         head += f"  {'without':>7}" + f"  {'holdout':>7}  {'excess':>6}" * with_control
         lines = [head]
         for one in shown:

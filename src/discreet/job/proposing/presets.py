@@ -63,23 +63,23 @@ PRESETS: dict[str, Preset | None] = {
 SOURCES: dict[str, tuple[str, ...]] = {
     "public": (
         "For the public: anyone may be the attacker, also one who knows a secret of the person.",
-        "k = 10: a chance of at most 10 % to pick the right row. EMA and Health Canada ask for "
+        "k = 10: a chance of at most 10% to pick the right row. EMA and Health Canada ask for "
         "at most 0.09 of public clinical data (EMA/90915/2016), which is k = 12: raise it there.",
         "l = 3 and t = 0.4: a group shows three values, in shares near those of the table (our "
         "choice).",
-        "Verdict: default thresholds of sign_off; singled out more than 5 % is refused.",
+        "Verdict: default thresholds of sign_off; singled out more than 5% is refused.",
     ),
     "research": (
         "For researchers who are bound by a contract: acquaintances and colleagues attack.",
-        "k = 5: a chance of at most 20 %. Statistical offices take 3 to 10.",
+        "k = 5: a chance of at most 20%. Statistical offices take 3 to 10.",
         "l = 2: no group shows one value only (our choice).",
-        "Verdict: default thresholds of sign_off; singled out more than 5 % is refused.",
+        "Verdict: default thresholds of sign_off; singled out more than 5% is refused.",
     ),
     "internal": (
         "For colleagues who may see other data of these people: acquaintances attack.",
-        "k = 3: the least that statistical offices take for a cell; a chance of at most 33 %.",
+        "k = 3: the least that statistical offices take for a cell; a chance of at most 33%.",
         "l = 2: no group shows one value only (our choice).",
-        "Verdict: default thresholds of sign_off; k = 3 is above 'look' (20 %), so at best 'Look "
+        "Verdict: default thresholds of sign_off; k = 3 is above 'look' (20%), so at best 'Look "
         "at these'.",
     ),
     "cms-11": (

@@ -6,7 +6,9 @@ readers who cannot see it. How each form places its marks:
 ========  ==========================================================================================
 columns   ``lane`` is the category below, ``y`` the height
 bars      ``lane`` is the category at the left, ``x`` the length
-strips    a histogram in every ``lane``: from ``x`` to ``x_end`` of height ``y`` (0 to 1)
+dumbbells ``lane`` is the category at the left, a line from ``x`` to ``x_end``, a tick at ``y_end``
+strips    a histogram in every ``lane``: from ``x`` to ``x_end`` of height ``y`` (0 to 1); a second
+          ``series`` is an outline above the first
 points    at ``x``, ``y``, with a whisker up to ``y_end``
 lines     one line through the marks of each ``series``
 ========  ==========================================================================================
@@ -21,7 +23,7 @@ from discreet.statements import in_language, with_numbers
 
 WIDTH, HEIGHT, LANE = 420, 240, 36  # of a chart in a notebook
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
-Form = Literal["columns", "bars", "strips", "points", "lines"]
+Form = Literal["columns", "bars", "dumbbells", "strips", "points", "lines"]
 
 
 @dataclass(frozen=True)
@@ -115,9 +117,22 @@ def vega_lite(chart: Chart) -> VegaLite:
             lanes = {**lane, "title": None}
             drawn |= _layer("bar", ["lane", "label"], x=x, y=lanes, opacity=pale)
             drawn["height"] = 24 * len(chart.lanes)
+        case "dumbbells":
+            lanes = {**lane, "title": None}
+            drawn["layer"] = [
+                _layer("rule", [], x=x, x2={"field": "x_end"}, y=lanes),
+                _layer({"type": "point", "filled": False}, ["lane", "x"], x=x, y=lanes),
+                *(
+                    _layer({"type": mark, "filled": True}, ["lane", field], y=lanes,
+                           x={"field": field, "type": "quantitative"})
+                    for mark, field in (("point", "x_end"), ("tick", "y_end"))
+                ),
+                *_rules(chart),
+            ]  # fmt: skip
+            drawn["height"] = 24 * len(chart.lanes)
         case "strips":
-            bins = {"x": {**x, "bin": "binned"}, "x2": {"field": "x_end"}}
-            bars = _layer("bar", ["label"], **bins, y={**y, "axis": None})
+            bins = {"x": {**x, "bin": "binned"}, "x2": {"field": "x_end"}, "opacity": pale}
+            bars = _layer("bar", ["label"], **bins, y={**y, "axis": None, "stack": None})
             drawn = {
                 "vconcat": [
                     {

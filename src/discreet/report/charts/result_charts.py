@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from discreet.releases.audit.figures import Picture
 from discreet.report.charts.chart import Chart, Mark, ReferenceLine, Scale
-from discreet.report.pieces import label, labels
+from discreet.report.pieces import exact, label, labels
 from discreet.statements import Statement
 
 if TYPE_CHECKING:
     from discreet.attacks.base import Finding
     from discreet.methods.codip.frontier import Frontier
+    from discreet.releases.analyst_errors import AnalystErrors
+    from discreet.releases.table_measures import ColumnShapes
     from discreet.utility.comparison import Comparison, Point
 
 STRIPS = 8  # findings in the plot of beliefs, those with the greatest beliefs
 BARS = 24  # attributes in the plot of losses, those with the greatest
+LINEAR = 3  # greatest over least figure, up to which an axis is linear
 LEAST_RATIO = 0.001  # where a release that lost nothing is on a logarithmic axis
 
 
@@ -143,7 +148,83 @@ def error_chart(release: float, unlinked: float) -> Chart:
     high = above(max(release, unlinked))
     return _bars(
         "query_error", "chart.query-error", label("release"), "median-relative-error", shown,
-        high=high, faint=shown[1][0],
+        high=high, faint=[shown[1][0]],
+    )  # fmt: skip
+
+
+def learned_chart(findings: Sequence[Finding]) -> Chart | None:
+    """Return the belief in each sensitive column without the release, and with it."""
+    shown = [finding for finding in findings if finding.targets][:BARS]
+    if not shown:
+        return None
+    return Chart(
+        name="learned",
+        form="dumbbells",
+        title=Statement("chart.learned"),
+        note=Statement("chart.learned.note"),
+        x=Scale(label("mean-belief")),
+        y=Scale(label("attribute")),
+        marks=tuple(
+            Mark(x=f.baseline, x_end=f.mean, y_end=f.greatest, lane=f.aim, label=f"{f.mean:.1%}")
+            for f in shown
+        ),
+        rules=(ReferenceLine("x", 0.5, "50%"),),
+        head=labels("attribute", "attacker", "without-the-release", "mean-belief", "greatest"),
+        table=tuple(
+            (f.aim, exact(f.attacker), f"{f.baseline:.1%}", f"{f.mean:.1%}", f"{f.greatest:.1%}")
+            for f in shown
+        ),
+    )
+
+
+def lost_chart(errors: AnalystErrors | None, loss: float | None) -> Chart | None:
+    """Return what analysts lose: a bar for each figure, and a pale one without any link."""
+    shown: list[tuple[str, float]] = []
+    for key in ("counts", "shares", "means"):
+        error = None if errors is None else getattr(errors, key)
+        if error is not None:
+            name = Statement(f"errors.{key}")
+            shown += [
+                (name, error.release),
+                (Statement("errors.unlinked", figure=name), error.unlinked),
+            ]
+    faint = [name for name, _ in shown[1::2]]
+    shown += [] if loss is None else [(Statement("errors.information"), loss)]
+    if not shown:
+        return None
+    high = above(max(share for _, share in shown))
+    return _bars(
+        "lost", "chart.lost", label("figure"), "error-or-loss", shown, high=high, faint=faint
+    )
+
+
+def shape_chart(shapes: ColumnShapes) -> Chart | None:
+    """Return the histogram of each column before, and as the release implies it."""
+    sides = labels("the-original", "this-release")
+    marks = [
+        Mark(
+            x=place / len(histogram), x_end=(place + 1) / len(histogram), lane=name,
+            y=float(share / max(float(np.max(pair)), 1e-12)), series=side, faint=number == 0,
+            label=f"{share:.1%}",
+        )
+        for name, pair in shapes.histograms.items()
+        for number, (side, histogram) in enumerate(zip(sides, pair, strict=True))
+        for place, share in enumerate(histogram)
+    ]  # fmt: skip
+    moved = [
+        (name, f"{float(abs(before - after).sum()) / 2:.1%}")
+        for name, (before, after) in shapes.histograms.items()
+    ]
+    return None if not marks else Chart(
+        name="shapes",
+        form="strips",
+        title=Statement("chart.shapes"),
+        note=Statement("chart.shapes.note"),
+        x=Scale(""),
+        y=Scale(label("share-of-rows")),
+        marks=tuple(marks),
+        head=labels("column", "distance-of-shape"),
+        table=tuple(moved),
     )  # fmt: skip
 
 
@@ -162,7 +243,7 @@ def _bars(
     *,
     table: str = "",
     high: float = 1.0,
-    faint: str = "",
+    faint: Collection[str] = (),
 ) -> Chart:
     """Return a bar for each share, with the share beside it."""
     return Chart(
@@ -173,7 +254,7 @@ def _bars(
         x=Scale(label(figure), high=high),
         y=Scale(lanes),
         marks=tuple(
-            Mark(x=share, lane=lane, label=f"{share:.1%}", faint=lane == faint)
+            Mark(x=share, lane=lane, label=f"{share:.1%}", faint=lane in faint)
             for lane, share in shown
         ),
         head=(lanes, label(figure)),
@@ -215,8 +296,12 @@ def frontier_chart(comparison: Comparison) -> Chart | None:
     if not places:
         return None
     ratios = [ratio for _, ratio in places]
-    low, high = min(ratios) / 1.3, max(1.6, max(ratios) * 1.6)
-    scale = Scale(label("divergence-ratio.logarithmic"), low, high, log=True, percent=False)
+    # A logarithmic axis tells releases apart that differ by more than its factor.
+    low, high = min(ratios), max(ratios)
+    log = high > LINEAR * low
+    name = label("divergence-ratio.logarithmic" if log else "divergence-ratio")
+    ends = (low / 1.3, max(1.6, high * 1.6)) if log else (0.0, above(high * 1.15))
+    scale = Scale(name, *ends, log=log, percent=False)
     no_link = comparison.unlinked.divergence_ratio
     line = (
         [] if no_link is None else [ReferenceLine("x", max(no_link, LEAST_RATIO), label("no-link"))]
@@ -283,7 +368,7 @@ def _against_risk(
                 y=point.belief_99 or 0.0,
                 y_end=point.belief_max,
                 series=point.method,
-                label=point.label.removeprefix(point.method).strip(),
+                label=point.label,
                 faint=point.dominated,
             )
             for point, x in places
@@ -337,7 +422,8 @@ def _titled(form: str, table: str) -> Statement:
 
 def above(greatest: float) -> float:
     """A round end of a scale above a share."""
-    return next((end for end in (0.04, 0.08, 0.12, 0.2, 0.4, 0.6, 0.8) if greatest <= end), 1.0)
+    ends = (0.04, 0.08, 0.12, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0)
+    return next((end for end in ends if greatest <= end), math.ceil(greatest))
 
 
 def _bound(bound: float | None) -> str:

@@ -12,6 +12,8 @@ from discreet.statements import in_language, with_numbers
 WIDTH = 480  # in the units of the view box; pages set two charts beside each other
 TONES = ("#2f6690", "#c2571a", "#2a7f62", "#8a4f9e", "#9a7b0a", "#5b6472")  # as in style.css
 SHAPES = len(TONES)  # of series; then they come again
+FEW_LANES = 8  # that have room
+CUT = 34  # characters of a lane's name at its left
 Place = Callable[[float], float]
 
 
@@ -33,7 +35,7 @@ def standalone(chart: Chart) -> str:
         for i, tone in enumerate(TONES)
     )
     back = f"<style>{style}</style><rect width='100%' height='100%' fill='white'/>"
-    for number, name in enumerate(chart.series if len(chart.series) > 1 else ()):
+    for number, name in enumerate(chart.series if legend(chart) else ()):
         height += 18
         parts += [_shape(number, 52, height - 10), _text(64, height - 6, name, "start")]
     return _svg(chart, height, [back, *parts]) + "\n"
@@ -48,8 +50,8 @@ def _svg(chart: Chart, height: float, parts: list[str]) -> str:
 
 
 def legend(chart: Chart) -> str:
-    """Return what the colours and shapes of a chart represent; nothing for a single series."""
-    if len(chart.series) < 2:
+    """Return what the colours and shapes represent; nothing for one series or named points."""
+    if len(chart.series) < 2 or chart.form == "points":
         return ""
     items = "".join(
         f"<li><svg viewBox='-6 -6 12 12' width='12' height='12' aria-hidden='true'>"
@@ -82,31 +84,62 @@ def _columns(chart: Chart) -> tuple[float, list[str]]:
 
 
 def _bars(chart: Chart) -> tuple[float, list[str]]:
-    longest = max((len(mark.lane) for mark in chart.marks), default=0)
-    left = min(10.0 + 6.4 * min(longest, 28), 190.0)
-    right, row, top = WIDTH - 54.0, 26.0, 8.0
+    left, row = _lanes_width(chart), 22.0
+    x, bottom, parts = _named_lanes(chart, left, row)
+    for number, mark in enumerate(chart.marks):
+        middle = 8 + row * (number + 0.5)
+        tone = "bar faint" if mark.faint else "bar"
+        parts.append(
+            f"<rect class='{tone}' x='{left:.1f}' y='{middle - 7:.1f}' "
+            f"width='{max(x(mark.x) - left, 0.8):.1f}' height='14' rx='1.5'/>"
+        )
+        parts.append(_text(x(mark.x) + 6, middle + 4, with_numbers(mark.label), "start", "figure"))
+    parts.append(_line(left, 8, left, bottom, "axis"))
+    return bottom + 42, parts
+
+
+def _dumbbells(chart: Chart) -> tuple[float, list[str]]:
+    row = 24.0 if len(chart.marks) <= FEW_LANES else 18.0
+    x, bottom, parts = _named_lanes(chart, _lanes_width(chart), row)
+    for rule in chart.rules:
+        parts.append(_line(x(rule.at), 8, x(rule.at), bottom, "bound"))
+    for number, mark in enumerate(chart.marks):
+        up = 8 + row * (number + 0.5)
+        end, most = mark.x if mark.x_end is None else mark.x_end, mark.y_end
+        if most is not None:
+            parts.append(_line(x(end), up, x(most), up, "rule"))
+            parts.append(_line(x(most), up - 5, x(most), up + 5, "whisker s1"))
+        parts.append(_line(x(mark.x), up, x(end), up, "path s1"))
+        parts.append(f"<circle class='hollow' cx='{x(mark.x):.1f}' cy='{up:.1f}' r='4.5'/>")
+        parts.append(f"<circle class='mark s1' cx='{x(end):.1f}' cy='{up:.1f}' r='5'><title>"
+                     f"{_escaped(mark.label)}</title></circle>")  # fmt: skip
+    return bottom + 42, parts
+
+
+def _lanes_width(chart: Chart) -> float:
+    longest = max((len(in_language(mark.lane)) for mark in chart.marks), default=0)
+    return min(10.0 + 6.4 * min(longest, CUT), 215.0)
+
+
+def _named_lanes(chart: Chart, left: float, row: float) -> tuple[Place, float, list[str]]:
+    """Return where figures lie, the bottom, and the grid with the name of each lane."""
+    right, top = WIDTH - 54.0, 8.0
     x = _placed(chart.x, left, right)
     bottom = top + row * len(chart.marks)
     parts = [*_vertical_grid(chart.x, x, top, bottom)]
     for number, mark in enumerate(chart.marks):
-        middle = top + row * (number + 0.5)
-        tone = "bar faint" if mark.faint else "bar"
         parts.append(
-            f"<rect class='{tone}' x='{left:.1f}' y='{middle - 8:.1f}' "
-            f"width='{max(x(mark.x) - left, 0.8):.1f}' height='16' rx='1.5'/>"
+            _text(left - 8, top + row * (number + 0.5) + 4, _cut(mark.lane, CUT), "end", "label")
         )
-        parts.append(_text(left - 8, middle + 4, _cut(mark.lane, 28), "end", "label"))
-        parts.append(_text(x(mark.x) + 6, middle + 4, with_numbers(mark.label), "start", "figure"))
-    parts.append(_line(left, top, left, bottom, "axis"))
     parts.append(_text((left + right) / 2, bottom + 34, chart.x.title, "middle", "name"))
-    return bottom + 42, parts
+    return x, bottom, parts
 
 
 def _strips(chart: Chart) -> tuple[float, list[str]]:
     left, right, lane_height, top = 8.0, WIDTH - 8.0, 58.0, 4.0
     x = _placed(chart.x, left, right)
     bottom = top + lane_height * len(chart.lanes)
-    parts = [*_vertical_grid(chart.x, x, top, bottom)]
+    parts = [*_vertical_grid(chart.x, x, top, bottom)] if chart.x.title else []
     # A histogram in each lane.
     base_of: dict[str, float] = {}
     for number, lane in enumerate(chart.lanes):
@@ -115,8 +148,12 @@ def _strips(chart: Chart) -> tuple[float, list[str]]:
         for mark in (mark for mark in chart.marks if mark.lane == lane and mark.y > 0):
             end = mark.x if mark.x_end is None else mark.x_end
             tall = max(30 * mark.y, 2.0)
+            if mark.series and mark.series != chart.series[0]:
+                parts.append(_line(x(mark.x), base - tall, x(end), base - tall, "path s1"))
+                continue
+            tone = "bar faint" if mark.faint else "bar"
             parts.append(
-                f"<rect class='bar' x='{x(mark.x) + 0.5:.1f}' y='{base - tall:.1f}' "
+                f"<rect class='{tone}' x='{x(mark.x) + 0.5:.1f}' y='{base - tall:.1f}' "
                 f"width='{x(end) - x(mark.x) - 1:.1f}' height='{tall:.1f}'>"
                 f"<title>{_escaped(mark.label)}</title></rect>"
             )
@@ -146,7 +183,7 @@ def _points(chart: Chart) -> tuple[float, list[str]]:
     parts = [*_horizontal_grid(chart.y, y, left, right), *_vertical_grid(chart.x, x, top, bottom)]
     parts += _rules(chart, x, y, left, right, top, bottom)
     labels: list[str] = []  # above all marks
-    taken: list[tuple[float, float]] = []
+    taken: list[tuple[float, float, float]] = []  # left end, height and width of each label
     # Faint marks below the others, each with its label where there is room.
     for mark in sorted(chart.marks, key=lambda mark: not mark.faint):
         number = chart.series.index(mark.series)
@@ -159,11 +196,12 @@ def _points(chart: Chart) -> tuple[float, list[str]]:
             )
         parts.append(
             f"<g class='{'faint' if mark.faint else ''}'>{_shape(number, at, up)}"
-            f"<title>{escape(f'{in_language(mark.series)} {in_language(mark.label)}')}</title></g>"
+            f"<title>{_escaped(mark.label)}</title></g>"
         )
-        end = at > right - 70
-        spot = (at - 9 if end else at + 9, _free(taken, at, up + 4))
-        taken.append((at, spot[1]))
+        wide = 6.4 * len(in_language(mark.label))
+        end = at + 9 + wide > right
+        spot = (at - 9 if end else at + 9, _free(taken, at - wide if end else at, up + 4, wide))
+        taken.append((at - wide if end else at, spot[1], wide))
         labels.append(_text(*spot, mark.label, "end" if end else "start", "label halo"))
     parts += labels
     parts.append(_line(left, bottom, right, bottom, "axis"))
@@ -172,10 +210,12 @@ def _points(chart: Chart) -> tuple[float, list[str]]:
     return bottom + 44, parts
 
 
-def _free(taken: list[tuple[float, float]], at: float, up: float) -> float:
-    """A height for a label near its point that no label before it has."""
-    for shift in (0, -12, 12, -24, 24, -36, 36):
-        if all(abs(at - x) > 60 or abs(up + shift - y) > 11 for x, y in taken):
+def _free(taken: list[tuple[float, float, float]], left: float, up: float, wide: float) -> float:
+    """Return a height for a label near its point that no label before it has."""
+    for shift in (0, -12, 12, -24, 24, -36, 36, -48, 48):
+        if all(
+            left > x + w + 4 or x > left + wide + 4 or abs(up + shift - y) > 11 for x, y, w in taken
+        ):
             return up + shift
     return up
 
@@ -203,6 +243,7 @@ def _lines(chart: Chart) -> tuple[float, list[str]]:
 _FORMS: dict[str, Callable[[Chart], tuple[float, list[str]]]] = {
     "columns": _columns,
     "bars": _bars,
+    "dumbbells": _dumbbells,
     "strips": _strips,
     "points": _points,
     "lines": _lines,
@@ -223,18 +264,22 @@ def _placed(scale: Scale, begin: float, end: float) -> Place:
 
 
 def ticks_of(scale: Scale) -> list[float]:
-    """The figures that are written at an axis."""
+    """Return the figures that are written at an axis: round ones, never a single one."""
     if scale.log:
         first, last = math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high))
         steps = (1, 2, 5) if last - first <= 3 else (1,)
         every = [s * 10.0**power for power in range(first, last + 1) for s in steps]
         return [tick for tick in every if scale.low * 0.999 <= tick <= scale.high * 1.001]
-    return [scale.low + (scale.high - scale.low) * part / 4 for part in range(5)]
+    span = scale.high - scale.low
+    power = 10.0 ** math.floor(math.log10(span / 4))
+    step = next(s * power for s in (1, 2, 2.5, 5, 10) if span / (s * power) <= 5)
+    first, last = math.ceil(scale.low / step - 1e-9), math.floor(scale.high / step + 1e-9)
+    return [round(number * step, 10) for number in range(first, last + 1)]
 
 
 def _written(scale: Scale, figure: float) -> str:
     if scale.percent:
-        return with_numbers(f"{figure * 100:g} %")
+        return with_numbers(f"{figure * 100:g}%")
     return with_numbers(f"{figure:g}")
 
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from discreet.attacks.run import AttackReport
     from discreet.attacks.tables.table_attack import TableAttack
 
+COMMAND = "discreet attack RELEASE --original JOB --page attacks.html"
 TONES: dict[str, Tone] = {WITHIN: "good", EXCEEDED: "bad", NO_GUARANTEE: "warn", NO_BETTER: "good"}
 
 
@@ -84,7 +85,7 @@ def attack_page(
         sections.append(Section(label("what-is-not-covered"), uncovered, label("not-covered")))
     repeating = [
         paragraph(label("same-figures")),
-        code("discreet attack RELEASE --original JOB --page attacks.html"),
+        code(COMMAND),
     ]
     sections.append(Section(label("how-to-repeat-the-attacks"), joined(repeating)))
     sections += origin(manifest, job)
@@ -207,8 +208,8 @@ def _criterion(criterion: Criterion) -> Statement:
     return Statement(f"criterion.{criterion.replace(' ', '-')}")
 
 
-def attack_details(report: AttackReport) -> Markup:
-    """Return all findings: the plot of beliefs, re-identification, and every attacker, folded."""
+def attack_details(report: AttackReport, *, every: bool = True) -> Markup:
+    """Return the plot of beliefs, re-identification, criteria, and every attacker, folded."""
     sought = "row" if report.persons is None else "person"
     beside = joined([subheading(label("re-identification-risk")), _risks(report.risks, sought)])
     parts = [
@@ -216,8 +217,12 @@ def attack_details(report: AttackReport) -> Markup:
         subheading(label("criteria")),
         criteria(report),
     ]
-    title = label("all-attackers-count", count=len(report.findings))
-    parts.append(folded(title, _table(report.findings, report.threshold)))
+    count = len(report.findings)
+    if every:
+        all_findings = _table(report.findings, report.threshold)
+        parts.append(folded(label("all-attackers-count", count=count), all_findings))
+    else:
+        parts.append(paragraph(label("all-attackers-elsewhere", count=count, command=COMMAND)))
     if report.inapplicable:
         reasons = [joined([exact(name), ": ", why]) for name, why in report.inapplicable.items()]
         parts.append(folded(label("do-not-apply", count=len(reasons)), sentences(reasons)))

@@ -291,21 +291,21 @@ HELD_BACK = "(not shown)"
 VALUES = ("sensitive_values", "non_sensitive_values", "hierarchy")
 
 
-def origin(manifest: Manifest | None, job: Job | None) -> Iterator[Section]:
-    """The job that made a release and how to audit it, as far as they are given."""
+def origin(manifest: Manifest | None, job: Job | None, *, hashes: bool = True) -> Iterator[Section]:
+    """Yield the job that made a release and how to audit it, as far as they are given."""
     if job is not None:
         yield Section(label("job"), code(publishable_job(job)))
     if manifest is not None:
         facts = manifest.method.model_dump(mode="json", exclude_none=True)
         yield Section(label("method"), facts_table(facts.items()))
-        yield Section(label("how-to-audit-the-release"), _checking(manifest))
+        yield Section(label("how-to-audit-the-release"), _checking(manifest, hashes))
 
 
-def _checking(manifest: Manifest) -> Markup:
+def _checking(manifest: Manifest, with_hashes: bool) -> Markup:
     hashes = [
         (exact(entry.file), tag("code", exact(entry.sha256)))
         for entry in manifest.tables.values()
-        if entry.sha256
+        if entry.sha256 and with_hashes
     ]
     parts = [
         paragraph(label("audit-derives")),

@@ -15,9 +15,10 @@ from discreet.report.pieces import (
     Section,
     exact,
     figures,
+    joined,
     label,
     labels,
-    sentences,
+    paragraph,
     table,
     tag,
 )
@@ -57,7 +58,7 @@ def table_measures_page(measures: TableMeasures) -> Page:
             Section(label("columns"), columns, label("columns")),
             Section(
                 label("associations-of-columns"),
-                association_map(measures),
+                association_map(measures.names, measures.before, measures.after),
                 label("associations-of-columns"),
             ),
         ],
@@ -76,25 +77,22 @@ def _cards(measures: TableMeasures) -> Iterator[Card]:
         yield Card(key, label(key), value, f"{value:.1%}")
 
 
-def association_map(measures: TableMeasures) -> Markup:
+def association_map(
+    names: Sequence[str], before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]
+) -> Markup:
     """Return the map: above the diagonal the original, below it the table; darker is stronger."""
-    names = measures.names
     rows = []
     for i, name in enumerate(names):
         cells: list[Markup] = [exact(name)]
         for j in range(len(names)):
-            side = measures.before if j > i else measures.after
-            strength = side[i][j]
-            shade = f"background: rgba(13, 148, 136, {SHADE * strength:.2f})"
-            cells.append(
-                tag("span", "", style=shade)
-                if i == j
-                else tag("span", f"{strength:.2f}", style=f"{shade}; padding: 0.1em 0.3em")
-            )
-        rows.append(tuple(cells))
+            strength = (before if j > i else after)[i][j]
+            shade = f"--strength: {SHADE * strength:.0%}"
+            shown = tag("span", f"{strength:.2f}", class_="strength", style=shade)
+            cells.append(Markup("") if i == j else shown)
+        rows.append(cells)
     head = (label("column"), *(exact(name) for name in names))
     drawn = table(head, rows, range(1, len(head)))
-    return Markup("").join([sentences([label("association-map")]), drawn])
+    return joined([paragraph(label("association-map")), drawn])
 
 
 def comparison_of_tables_page(comparison: TableComparison) -> Page:

@@ -1,1 +1,0 @@
-"""The structure of each framework's document, one file each."""

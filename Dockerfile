@@ -1,5 +1,5 @@
 # discreet with every extra but Spark, Ibis and Studio: docker build --tag discreet .
-# Runs as a user without rights, and with --read-only --tmpfs /tmp; see docs/container.md.
+# Runs as a user without rights, and with --read-only --tmpfs /tmp; see docs/python.md.
 FROM python:3.11-slim AS build
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./

@@ -123,7 +123,6 @@ coverage: $(VENV)/.tested
 	$(BIN)/python -m $(PIP) --constraint $(LOCK) coverage
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run --source=src/discreet -m pytest -m "not data" $(PART)
 	$(BIN)/python -m coverage json --quiet -o .coverage.json
-	$(BIN)/python -m tests.docs.coverage .coverage.json
 
 # Compiled kernels and bytecode.
 fresh:

@@ -225,7 +225,7 @@ def data_file(settings: Settings, *default: str) -> Path:
     if not path.exists():
         raise MissingDataError(
             f"The data are not at {path}. Give --data, or set DISCREET_DATA to the folder that has "
-            f"{'/'.join(default)}; docs/experiments/data.md says where to get them."
+            f"{'/'.join(default)}; experiments/README.md says where to get them."
         )
     READ.add(path)
     return path

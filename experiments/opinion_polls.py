@@ -129,7 +129,7 @@ def movielens(
     else:
         raise MissingDataError(
             f"{folder} has neither users.dat and ratings.dat (MovieLens 1M) nor u.user and u.data "
-            "(MovieLens 100K); docs/experiments/data.md says where to get them."
+            "(MovieLens 100K); experiments/README.md says where to get them."
         )
     counts = ratings["movie"].value_counts().sort("count", "movie", descending=[True, False])
     most = counts["movie"].head(movies).to_list()

@@ -2,7 +2,7 @@
 
     python -m experiments suite --output runs.csv             # all; a run goes on where it ended
     python -m experiments suite --output runs.csv --quick     # a small grid, in a minute
-    python -m experiments suite --page --output docs/experiments/suite.parquet
+    python -m experiments suite --page suite.md --output runs.csv
 
 A row has all that identifies the run (table and its hash, rows, attributes, method and its
 settings, ℓ, seed, version, commit) and what came of it, so that rows of others can be added to the
@@ -283,7 +283,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--methods", help="Some methods, by ; between them.")
     parser.add_argument("--seeds", type=int, default=len(SEEDS), help="Number of seeds.")
     parser.add_argument("--quick", action="store_true", help="Generated tables, 300 rows, l = 3.")
-    parser.add_argument("--page", action="store_true", help="Make the page from a file of rows.")
+    parser.add_argument("--page", type=Path, help="Make this page from a file of rows.")
     asked = parser.parse_args(arguments)
     if asked.page:
         from experiments.suite_page import write_page
@@ -291,7 +291,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not asked.output.exists() or not len(read_rows(asked.output)):
             print(f"{asked.output} has no rows. Run the suite first.", file=sys.stderr)
             return 2
-        print(f"Written: {write_page(asked.output)}")
+        print(f"Written: {write_page(asked.output, asked.page)}")
         return 0
     tables, methods = (
         tuple(every) if named is None else tuple(part.strip() for part in named.split(";"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from experiments.suite_tables import (
     generated_name,
 )
 
-PAGE = "suite.md"
 # 97.5 % quantiles of Student's t by degrees of freedom; beyond, the normal one is near enough
 QUANTILES = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 BY = ("table", "sensitive", "method", "l")
@@ -50,15 +50,16 @@ def summary(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(lines, schema_overrides=types, infer_schema_length=None)
 
 
-def write_page(results: Path) -> Path:
-    """Write page and figures beside the results."""
+def write_page(results: Path, page: Path) -> Path:
+    """Write the page, and its figures beside the results."""
     rows = read_rows(results)
     lines = summary(rows)
     folder = results.parent
     for name, (title, axes, joined, drawn) in figures(lines).items():
         plot(folder / name, title, axes, drawn, joined=joined)
-    page = folder / PAGE
-    page.write_text(page_of(rows, lines, results.name), encoding="utf-8")
+    beside = Path(os.path.relpath(folder, page.parent)).as_posix()
+    text = page_of(rows, lines, results.name, "" if beside == "." else f"{beside}/")
+    page.write_text(text, encoding="utf-8")
     return page
 
 
@@ -181,8 +182,8 @@ def _of_methods(part: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     return [(name, part.filter(pl.col("method") == name)) for name in order]
 
 
-def page_of(rows: pl.DataFrame, lines: pl.DataFrame, name: str) -> str:
-    """The page as Markdown."""
+def page_of(rows: pl.DataFrame, lines: pl.DataFrame, name: str, beside: str) -> str:
+    """Return the page as Markdown; `beside` leads from it to the folder of the results."""
     main = lines.filter(pl.col("table").is_in(PUBLIC), pl.col("sensitive") == 2)
     hours = rows["row_seconds"].sum() / 60
     commits = ", ".join(sorted({str(one) for one in rows["commit"].drop_nulls()}))
@@ -191,27 +192,27 @@ def page_of(rows: pl.DataFrame, lines: pl.DataFrame, name: str) -> str:
     parts = [
         "# The suite: all methods on all tables",
         "`python -m experiments suite --output suite.csv` runs it (an interrupted run goes on "
-        "where it ended), `python -m experiments suite --page --output docs/experiments/"
-        f"{name}` makes this page from [the rows]({name}) alone. {len(rows):,} runs, "
+        "where it ended), `python -m experiments suite --page experiments/results/suite.md --output "
+        f"docs/experiments/{name}` makes this page from [the rows]({beside}{name}) alone. {len(rows):,} runs, "
         f"{len(failed):,} of them infeasible, {hours:.0f} minutes of processor time; version "
         f"{versions}, commit {commits}. A second run of "
         "this commit gives the same rows apart from times.",
         SETTING,
         "## Which method keeps associations at which belief",
-        "![Error of associations against belief](suite-belief.svg)\n\n"
+        f"![Error of associations against belief]({beside}suite-belief.svg)\n\n"
         f"Mean of {_listed(_tables(main))}, the tables on which most methods have a release at "
         f"ℓ = {OF_ELL}. Low and left is "
         "better; the baseline `unlinked` has an error of 1. " + bounded(rows),
         "## What ℓ costs",
-        "![Error of associations against l](suite-l.svg)\n\n"
+        f"![Error of associations against l]({beside}suite-l.svg)\n\n"
         f"Mean of {_listed(tables_of_ell(lines))}, the tables that allow every ℓ.",
         "## What skew costs",
-        "![Error of associations against skew](suite-skew.svg)",
+        f"![Error of associations against skew]({beside}suite-skew.svg)",
         "## What correlation costs",
-        "![Error of associations against correlation](suite-correlation.svg)",
+        f"![Error of associations against correlation]({beside}suite-correlation.svg)",
         "## What more sensitive attributes cost",
-        "![Error of associations against the number of attributes](suite-attributes.svg)\n\n"
-        "![What an insider believes](suite-insider.svg)",
+        f"![Error of associations against the number of attributes]({beside}suite-attributes.svg)\n\n"
+        f"![What an insider believes]({beside}suite-insider.svg)",
         "## Main table",
         f"Two sensitive attributes, ℓ = {OF_ELL}. *Associations* is the error of the two-way "
         "tables of quasi-identifiers with sensitive attributes, *between* of those of sensitive "

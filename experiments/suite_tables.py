@@ -58,7 +58,7 @@ class SuiteTable:
         except FileNotFoundError as error:
             raise MissingDataError(
                 f"The data are not at {error.filename or folder}. Set DISCREET_DATA; "
-                "docs/experiments/data.md says where to get them."
+                "experiments/README.md says where to get them."
             ) from None
         found = hash_of(frame)
         if found != self.sha256:

@@ -91,6 +91,12 @@ EXAMPLES = (
             "groups in which no sensitive value has more than half"),
 )  # fmt: skip
 
+
+def example_of(method: str) -> Example:
+    """Return the example of a method."""
+    return next(example for example in EXAMPLES if example.method == method)
+
+
 LEAD = Example(  # of the README
     "msa-diversity",
     [{"k-anonymity": {"k": 6}}, {"p-diversity": {"l": 2}}],
@@ -302,6 +308,10 @@ def main() -> None:
         path = IMAGES / f"method-{example.method}.svg"
         path.write_text(picture(example), encoding="utf-8")
     (IMAGES / "before-after.svg").write_text(picture(LEAD, judged=True), encoding="utf-8")
+    from tests.docs.drawings import DRAWINGS
+
+    for name, draw in DRAWINGS.items():
+        (IMAGES / f"{name}.svg").write_text(draw(), encoding="utf-8")
 
 
 if __name__ == "__main__":

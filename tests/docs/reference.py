@@ -1,4 +1,4 @@
-"""The reference page, from the code: commands, job keys, requirements, methods, attacks, Python.
+"""The reference page, from the code: commands, job keys, requirements, attacks.
 
 ``python -m tests.docs.reference`` writes it, as ``make docs`` does; a test says when it is stale.
 """
@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import inspect
-import re
 import types
 import typing
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
@@ -18,29 +18,14 @@ import typer.main
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-import discreet as dc
 from discreet.attacks.registry import ATTACKS
 from discreet.cli.app import app
-from discreet.io.knowledge import KnowledgeSource
-from discreet.io.source import Source
-from discreet.job.model import Job
-from discreet.job.parts import Attribute, Output, Verify
-from discreet.ledger.settings import LedgerSettings
-from discreet.methods.registry import METHODS
-from discreet.requirements.attackers.attacker import Attacker
 from discreet.requirements.base import Requirement
 from discreet.requirements.registry import REQUIREMENTS
-from discreet.result import Result
-from discreet.utility.settings import MeasureSettings
 
+Row = tuple[str, ...]
+SEVERAL = 3  # tables with the same row, from which on it is listed once
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference.md"
-JOB_PARTS: dict[str, type[BaseModel]] = {
-    "job": Job, "source": Source, "attributes.NAME": Attribute,
-    "attributes.NAME.knowledge": KnowledgeSource, "attackers.NAME": Attacker, "output": Output,
-    "ledger": LedgerSettings,
-    "verify": Verify, "measure": MeasureSettings,
-}  # fmt: skip
-
 EVERY_REQUIREMENT = (
     "Each also takes `attackers`, by name as `attackers.NAME` above: the attackers that it holds "
     "for; by default those of the job, or one who knows all quasi-identifiers."
@@ -48,74 +33,97 @@ EVERY_REQUIREMENT = (
 
 
 def reference() -> str:
-    """The whole page."""
+    """Return the whole page."""
     lines = [
         "# Reference", "",
-        "Made from the code by `make docs`; the other pages say what things are for.", "",
-        "- [Commands](#commands)", "- [Job keys](#job-keys)", "- [Requirements](#requirements)",
-        "- [Methods](#methods)", "- [Attacks](#attacks)", "- [Python](#python)", "",
-        "## Commands", "", *_commands(typer.main.get_command(app), "discreet"),
-        "## Job keys", "",
+        "Made from the code by `make docs`. Keys of a job are on [a page of their own](job.md), "
+        "parameters of a method on [the page of the method](which-method.md).", "",
+        "- [Commands](#commands)", "- [Requirements](#requirements)",
+        "- [Attacks](#attacks)", "",
+        "## Commands", "", *_commands(),
     ]  # fmt: skip
-    for place, model in JOB_PARTS.items():
-        lines += [f"### {place}", "", *_parameters(model), ""]
-    for title, kinds in (
-        ("Requirements", REQUIREMENTS.built_in.values()),
-        ("Methods", METHODS.built_in.values()),
-        ("Attacks", ATTACKS.built_in.values()),
-    ):
-        more = [EVERY_REQUIREMENT, ""] if title == "Requirements" else []
-        lines += [f"## {title}", "", *more, *_named(kinds)]
-    lines += ["## Python", "", *_python()]
+    lines += ["## Requirements", "", EVERY_REQUIREMENT, "", *_requirements()]
+    lines += ["## Attacks", "", "What each is: [attacks](attacks.md). Those with parameters:", ""]
+    rows = [
+        (f"`{attack.name}`", *row)
+        for attack in ATTACKS.built_in.values()
+        for row in _parameters(attack)
+    ]
+    lines += _table(("attack", "key", "type", "default", "meaning"), rows)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _commands(command: Any, name: str) -> Iterator[str]:
-    if hasattr(command, "commands"):
-        for inner in command.list_commands(None):  # those of add-ons too
-            yield from _commands(command.get_command(None, inner), f"{name} {inner}")
+def _commands() -> Iterator[str]:
+    """Yield the options that several commands have, then every command with its own."""
+    commands = list(_leaves(typer.main.get_command(app), "discreet"))
+    rows_of = {name: _options(command) for name, command in commands}
+    shared = _shared(rows_of.values())
+    yield from ("### Options of several commands", "")
+    yield from (*_table(("option", "meaning", "default"), shared), "")
+    for name, command in commands:
+        arguments = [one for one in command.params if one.param_type_name == "argument"]
+        shown = " ".join(
+            (one.metavar or one.name or "").upper() + ("…" if one.nargs == -1 else "")
+            for one in arguments
+        )
+        yield from (f"### `{f'{name} {shown}'.strip()}`", "", _sentence(command.help or ""), "")
+        yield from _rows_beside(("option", "meaning", "default"), rows_of[name], shared)
+
+
+def _leaves(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield the commands that do something, with their whole names; those of add-ons too."""
+    if not hasattr(command, "commands"):
+        yield name, command
         return
-    arguments = [one for one in command.params if one.param_type_name == "argument"]
-    options = [one for one in command.params if one.param_type_name == "option"]
-    shown = " ".join(
-        (one.metavar or one.name or "").upper() + ("…" if one.nargs == -1 else "")
-        for one in arguments
-    )
-    yield from (f"### `{f'{name} {shown}'.strip()}`", "", _sentence(command.help or ""), "")
-    rows = [
+    for inner in command.list_commands(None):
+        yield from _leaves(command.get_command(None, inner), f"{name} {inner}")
+
+
+def _options(command: Any) -> list[Row]:
+    return [
         (
             f"`{', '.join(one.opts)}`",
             _cell(one.help or ""),
             "required" if one.required else _default(one.default),
         )
-        for one in options
-        if "--help" not in one.opts
+        for one in command.params
+        if one.param_type_name == "option" and "--help" not in one.opts
     ]
-    if rows:
-        yield from _table(("option", "meaning", "default"), rows)
-        yield ""
 
 
-def _named(kinds: Iterable[type[BaseModel]]) -> Iterator[str]:
-    for kind in kinds:
-        name = typing.cast(Any, kind).name
-        public = kind.__name__ if kind.__name__ in dc.__all__ else None
-        yield from (f"### `{name}`", "", _sentence(inspect.getdoc(kind) or ""), "")
-        if public:
-            yield from (f"Python: `dc.{public}`", "")
-        rows = list(_parameters(kind))
-        if rows:
-            yield from (*rows, "")
+def _requirements() -> Iterator[str]:
+    """Yield the keys that several requirements have, then every requirement with its own."""
+    listed = list(REQUIREMENTS.built_in.values())
+    rows_of = {kind: _parameters(kind) for kind in listed}
+    shared = _shared(rows_of.values())
+    head = ("key", "type", "default", "meaning")
+    yield from ("### Keys of several requirements", "", *_table(head, shared), "")
+    for kind in listed:
+        yield from (f"### `{kind.name}`", "", _sentence(inspect.getdoc(kind) or ""), "")
+        yield from _rows_beside(head, rows_of[kind], shared)
 
 
-def _parameters(model: type[BaseModel]) -> list[str]:
-    rows = [
+def _shared(all_rows: Iterable[list[Row]]) -> list[Row]:
+    """Return the rows that at least `SEVERAL` tables have, in the order in which they come."""
+    counts = Counter(row for rows in all_rows for row in rows)
+    return [row for row, count in counts.items() if count >= SEVERAL]
+
+
+def _rows_beside(head: Row, rows: list[Row], shared: list[Row]) -> Iterator[str]:
+    """Yield a table of the rows that are not shared, and the names of those that are."""
+    if single := [row for row in rows if row not in shared]:
+        yield from (*_table(head, single), "")
+    if names := [row[0] for row in rows if row in shared]:
+        yield from (f"Also {', '.join(names)}.", "")
+
+
+def _parameters(model: type[BaseModel]) -> list[Row]:
+    return [
         (f"`{name}`", _cell(_type(field.annotation)), _default(_default_of(field)),
          _cell(field.description or ""))
         for name, field in model.model_fields.items()
         if name != "attackers" or not issubclass(model, Requirement)  # the same in each
     ]  # fmt: skip
-    return list(_table(("key", "type", "default", "meaning"), rows)) if rows else []
 
 
 def _default_of(field: Any) -> Any:
@@ -160,44 +168,6 @@ def _type(annotation: Any) -> str:
     return str(written)
 
 
-def _python() -> Iterator[str]:
-    functions, classes, errors = [], [], []
-    named = {
-        kind.__name__ for kind in (*REQUIREMENTS.built_in.values(), *METHODS.built_in.values())
-    }
-    for name in dc.__all__:
-        value = getattr(dc, name)
-        if name in named or name == "__version__":
-            continue
-        said = _cell(_sentence(inspect.getdoc(value) or ""))
-        if inspect.isfunction(value):
-            functions.append((name, f"{name}{inspect.signature(value)}", said))
-        elif issubclass(value, Exception):
-            errors.append((f"`dc.{name}`", said))
-        else:
-            classes.append((name, value, said))
-    for _, signature, said in functions:
-        yield from (f"### `dc.{_short(signature)}`", "", said, "")
-    yield from ("### Classes", "")
-    for name, value, said in classes:
-        members = ", ".join(
-            f"`{one}`" for one in sorted(vars(value)) if not one.startswith(("_", "model_"))
-        )
-        yield f"- `dc.{name}`: {said}" + (f" Has {members}." if members else "")
-    yield from ("", "### What every result can do", "")
-    for name in ("to_dict", "save_page", "charts"):
-        yield f"- `{name}`: {_sentence(inspect.getdoc(getattr(Result, name)) or '')}"
-    yield from ("- in a notebook it draws itself with the pieces of the report", "")
-    yield from ("### Errors", "", *_table(("error", "raised when"), errors))
-
-
-def _short(signature: str) -> str:
-    """A signature without the types' rooms and with one line."""
-    shown = re.sub(r"'([^']*)'", r"\1", signature)
-    shown = re.sub(r" = <function no_progress at [^>]*>", " = …", shown)
-    return re.sub(r"<[^>]*>", "…", shown)
-
-
 def _sentence(text: str) -> str:
     """The first paragraph, in one line."""
     return " ".join(text.partition("\n\n")[0].split())
@@ -209,7 +179,7 @@ def _cell(text: str) -> str:
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     yield f"| {' | '.join(head)} |"
-    yield f"| {' | '.join('---' for _ in head)} |"
+    yield f"|{'|'.join('---' for _ in head)}|"
     for row in rows:
         yield f"| {' | '.join(cell or '–' for cell in row)} |"
 

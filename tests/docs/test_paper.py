@@ -57,7 +57,7 @@ def test_every_entry_has_its_venue_and_prints_no_note(kind, key, fields):
 
 
 def page(name: str) -> str:
-    return (ROOT / "docs" / "experiments" / name).read_text(encoding="utf-8")
+    return (ROOT / "experiments" / "results" / name).read_text(encoding="utf-8")
 
 
 def column(text: str, header: str, name: str) -> list[float]:

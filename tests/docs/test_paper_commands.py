@@ -21,9 +21,11 @@ from experiments import simulation
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = sorted(
-    page for name in ("papers", "experiments") for page in (ROOT / "docs" / name).glob("*.md")
+    page for name in ("docs/papers", "experiments/results") for page in (ROOT / name).glob("*.md")
 )
-TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+MAP = ROOT / "docs" / "papers" / "map.csv"
+FILES = [*PAGES, MAP, ROOT / "experiments" / "README.md"]
+TEXT = "\n".join(file.read_text(encoding="utf-8") for file in FILES)
 RUNS = sorted(set(re.findall(r"python -m experiments [^`\n#]*[^`\n# ]", TEXT)))
 SIMULATIONS = sorted(set(re.findall(r"python -m experiments\.simulation[^`\n]*", TEXT)))
 COMMANDS = sorted(set(re.findall(r"`(discreet [^`\n]*)`", TEXT)))
@@ -47,7 +49,10 @@ def test_an_experiment_runs(command, tmp_path, monkeypatch):
         small = ["--output", str(tmp_path / "suite.csv"), "--tables", generated_name(0, 0.3)]
         once = ["--quick", "--seeds", "1", "--methods", "unlinked", *small]
         assert main(["suite", *once]) == 0
-        assert "--page" not in written or main(["suite", *written, *small]) == 0
+        assert (
+            "--page" not in written
+            or main(["suite", *written, "--page", str(tmp_path / "suite.md"), *small]) == 0
+        )
         return
     small = experiment_of(paper.replace("-", "_")).quick  # also where the page has large settings
     settings = [part for name, value in small.items() for part in ("--set", f"{name}={value}")]

@@ -7,12 +7,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.docs.site_hooks import map_rows, page_text
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAPERS = ROOT / "docs" / "papers"
 PAGES = ["l-diversity", "decomposition", "codip", "quasi-sensitive", "opinion-polls"]
 VERDICTS = ["agrees", "shape agrees", "differs", "not reproduced", "not built"]
-HEADER = ["item", "module", "test", "command or experiment", "verdict"]
+HEADER = ["item", "module", "test", "command or experiment", "verdict"]  # of docs/papers/map.csv
 
 
 def tables(text: str) -> list[list[list[str]]]:
@@ -29,9 +30,7 @@ def tables(text: str) -> list[list[list[str]]]:
 
 
 def rows_of(page: str) -> list[list[str]]:
-    found = tables((PAPERS / f"{page}.md").read_text(encoding="utf-8"))
-    assert all(table[0] == HEADER for table in found), page
-    return [row for table in found for row in table[1:]]
+    return [[row[name] for name in HEADER] for row in map_rows(page)]
 
 
 def verdict_of(row: list[str]) -> str:
@@ -84,15 +83,26 @@ def test_no_verdict_names_a_cause_without_a_test(page: str) -> None:
             assert row[2] != "—", row
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_has_every_row_of_the_map_with_its_verdict_and_test(page: str) -> None:
+    text = (PAPERS / f"{page}.md").read_text(encoding="utf-8")
+    shown = tables(page_text(f"papers/{page}.md", text))
+    rows = [row for table in shown if table[0] == ["item", "verdict", "test"] for row in table[1:]]
+    assert rows == [[row[0], row[4], row[2]] for row in rows_of(page)]
+
+
 def test_the_counts_of_the_index_are_those_of_the_pages() -> None:
-    (counts,) = tables((PAPERS / "index.md").read_text(encoding="utf-8"))[1:]
-    assert counts[0] == ["paper", *VERDICTS, "all"]
+    head = ["paper", *VERDICTS, "all"]
+    found = tables((PAPERS / "index.md").read_text(encoding="utf-8"))
+    (counts,) = (table for table in found if table[0] == head)
     total: Counter[str] = Counter()
     for page, line in zip(PAGES, counts[1:-1], strict=True):
-        found = Counter(verdict_of(row) for row in rows_of(page))
-        total += found
+        verdicts = Counter(verdict_of(row) for row in rows_of(page))
+        total += verdicts
         assert f"({page}.md)" in line[0]
-        assert [int(n) for n in line[1:]] == [*(found[v] for v in VERDICTS), found.total()], page
+        assert [int(n) for n in line[1:]] == [*(verdicts[v] for v in VERDICTS), verdicts.total()], (
+            page
+        )
     assert [int(n) for n in counts[-1][1:]] == [*(total[v] for v in VERDICTS), total.total()]
 
 
@@ -100,10 +110,11 @@ def test_every_erratum_has_its_counterexample() -> None:
     files = sorted((ROOT / "tests" / "papers").glob("test_*.py"))
     code = "\n".join(path.read_text(encoding="utf-8") for path in files)
     written = set(re.findall(r"^def (test_\w+)", code, re.MULTILINE))
-    found = tables((PAPERS / "errata.md").read_text(encoding="utf-8"))
-    assert len(found) == len(PAGES)
-    for table in found:
+    for page in PAGES:
+        errata = (PAPERS / f"{page}.md").read_text(encoding="utf-8").partition("\n## Errata\n")[2]
+        (table,) = tables(errata)
         assert table[0] == ["where", "printed", "holds", "counterexample", "test"]
+        assert len(table) > 1
         for row in table[1:]:
             assert row[-1].strip("`") in written, row
 
@@ -117,15 +128,10 @@ CITED = re.compile(
 
 
 def test_all_work_cited_with_a_year_is_in_the_bibliography() -> None:
-    page = (ROOT / "docs" / "bibliography.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "bibliography.bib").read_text(encoding="utf-8")
     entries = re.findall(r"^@\w+\{.*?^\}", page, re.MULTILINE | re.DOTALL)
-    files = [*(ROOT / "src").rglob("*.py"), *PAPERS.parent.rglob("*.md")]
-    cited = {
-        found
-        for path in files
-        for found in CITED.findall(path.read_text(encoding="utf-8"))
-        if path.name != "bibliography.md"
-    }
+    files = [*(ROOT / "src").rglob("*.py"), *PAPERS.parent.rglob("*.md"), PAPERS / "map.csv"]
+    cited = {found for path in files for found in CITED.findall(path.read_text(encoding="utf-8"))}
     assert ("Abdalaal", "2012") in cited
     for name, year in sorted(cited):
         assert any(name in entry and f"{{{year}}}" in entry for entry in entries), (name, year)

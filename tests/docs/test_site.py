@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.docs.notebooks import ROOT
 from tests.docs.site import problems
-from tests.docs.site_hooks import changelog, llms, public_names
-
-import discreet as dc
+from tests.docs.site_hooks import llms, rank_of
+from tests.docs.words import MOST_PAGES, MOST_TABS, MOST_WORDS, count, main, navigation, words_of
 
 PAGE = """<!doctype html><html lang="en"><head><title>x</title>
 <link rel="stylesheet" href="style.css"></head>
@@ -52,25 +51,40 @@ def test_a_style_sheet_that_asks_another_host_is_found(site):
     assert len(write(site, "")) == 1
 
 
-def test_the_api_has_every_public_name():
-    text = public_names()
-    for name in dc.__all__:
-        assert name == "__version__" or f"::: discreet.{name}\n" in text, name
-
-
-def test_the_changelog_of_the_site_leads_to_pages():
-    assert "](docs/" not in changelog()
-
-
 def test_llms_txt_lists_every_page_with_a_sentence():
     nav = [{"Start": ["index.md", {"More": [{"Quick start": "quick-start.md"}]}]}]
     listed = llms(nav, "Said in short.")
     assert listed.startswith("# discreet\n\n> Said in short.\n")
-    assert "- [discreet](index.html): discreet publishes tables" in listed
-    assert "- [Quick start](quick-start.html): Five minutes" in listed
+    assert "- [discreet](index.html): " in listed
+    assert "- [Quick start](quick-start.html): Python 3.11" in listed
 
 
-def test_every_page_is_in_the_navigation():
-    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    for page in sorted((ROOT / "docs").rglob("*.md")):
-        assert str(page.relative_to(ROOT / "docs")) in nav, page
+def test_every_page_is_in_the_navigation_once():
+    pages = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")]
+    assert sorted(count()) == sorted(pages)
+
+
+def test_the_site_is_small(capsys):
+    main()
+    printed = capsys.readouterr().out
+    counts = count()
+    assert sum(counts.values()) <= MOST_WORDS, printed
+    assert len(counts) <= MOST_PAGES, printed
+    assert len(navigation()) <= MOST_TABS, printed
+
+
+def test_a_word_is_what_a_visitor_reads(tmp_path, monkeypatch):
+    (tmp_path / "docs").mkdir()
+    page = "# Two words\n\n| a | `b c` |\n|---|---|\n\n![picture](x.svg) [a link](y.md#z) – 3 %\n"
+    (tmp_path / "docs" / "page.md").write_text(page, encoding="utf-8")
+    monkeypatch.setattr("tests.docs.words.ROOT", tmp_path)
+    assert words_of("page.md") == 8  # two, a, b, c, a link, 3
+
+
+def test_search_finds_guides_first():
+    nav = navigation()
+    assert (
+        rank_of("check.md", nav)
+        > rank_of("methods/mondrian.md", nav)
+        > rank_of("theory/class-models.md", nav)
+    )

@@ -23,7 +23,6 @@ INSTALLS = ("pip install", "make ")
 SETTINGS = {
     "COLUMNS": "100",
     "NO_COLOR": "1",
-    "DISCREET_INSECURE_FIXED_ORDER": "1",  # some pages show rows, and groups by number
 }
 
 

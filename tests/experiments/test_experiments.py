@@ -190,7 +190,7 @@ def test_missing_data_end_in_one_sentence(tmp_path, capsys):
     assert main(asked) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "docs/experiments/data.md" in said
+    assert "experiments/README.md" in said
 
 
 def test_what_does_not_exist_is_named(capsys):

@@ -25,7 +25,7 @@ from experiments.suite import (
     run,
     settings_of,
 )
-from experiments.suite_page import PAGE, figures, summary, write_page
+from experiments.suite_page import figures, summary, write_page
 from experiments.suite_tables import TABLES, generated_name, hash_of
 from tests.docs.notebooks import ROOT
 from tests.real_data import real_data
@@ -34,6 +34,7 @@ from discreet.utility.implied import ImpliedUnlinked, exact
 
 TABLE = generated_name(0.5, 0.3)
 RESULTS = ROOT / "docs" / "experiments" / "suite.parquet"
+PAGE = "experiments/results/suite.md"
 
 
 def rows_of(path):
@@ -89,8 +90,8 @@ def test_a_row_says_where_it_comes_from(tmp_path):
 def test_the_page_is_made_from_any_rows(tmp_path):
     path = tmp_path / "suite.csv"
     suite(path, "--methods", "unlinked;swapping", "--tables", TABLE)
-    assert main(["suite", "--page", "--output", str(path)]) == 0
-    page = (tmp_path / PAGE).read_text(encoding="utf-8")
+    assert main(["suite", "--page", str(tmp_path / "suite.md"), "--output", str(path)]) == 0
+    page = (tmp_path / "suite.md").read_text(encoding="utf-8")
     assert "## What skew costs" in page
     for name in figures(summary(pl.read_csv(path))):
         picture = (tmp_path / name).read_text(encoding="utf-8")
@@ -157,11 +158,13 @@ def test_public_tables_are_those_that_were_frozen(name):
 
 
 def test_the_page_is_that_of_the_rows(tmp_path):
-    results = shutil.copy(RESULTS, tmp_path / RESULTS.name)
-    assert write_page(results).read_text(encoding="utf-8") == (
-        RESULTS.with_name(PAGE).read_text(encoding="utf-8")
-    )
-    pictures = sorted(tmp_path.glob("*.svg"))
+    folder = tmp_path / "docs" / "experiments"
+    folder.mkdir(parents=True)
+    (tmp_path / "experiments" / "results").mkdir(parents=True)
+    results = shutil.copy(RESULTS, folder / RESULTS.name)
+    page = write_page(results, tmp_path / PAGE).read_text(encoding="utf-8")
+    assert page == (ROOT / PAGE).read_text(encoding="utf-8")
+    pictures = sorted(folder.glob("*.svg"))
     assert len(pictures) == 6
     for picture in pictures:
         assert picture.read_bytes() == RESULTS.with_name(picture.name).read_bytes()

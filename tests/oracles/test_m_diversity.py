@@ -3,7 +3,7 @@
 A group's people each have one of its rows, every assignment equally likely. A bit says that a
 person does not have a value of an attribute. After i bits that some assignment obeys, no belief in
 a value of a person is above 1/(ℓ − i): so says m-diversity, and that it holds exactly where the
-most frequent value of every attribute fills at most 1/ℓ (docs/theory/m-diversity.md).
+most frequent value of every attribute fills at most 1/ℓ (docs/papers/opinion-polls.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The bounds of ``docs/theory/persons.md``, by enumeration of all assignments on tiny classes."""
+"""The bounds of ``docs/persons.md``, by enumeration of all assignments on tiny classes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The licences of the packages that discreet installs, from the metadata of those packages.
 
-``python -m tests.package.licences`` writes ``docs/licences.md`` from this environment, in which all
+``python -m tests.package.licences`` writes ``requirements/licences.md`` from this environment, in which all
 extras are installed. ``make package`` writes those of a base install beside the wheel.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
-PAGE = PROJECT.parent / "docs" / "licences.md"
+PAGE = PROJECT.parent / "requirements" / "licences.md"
 PREFACE = """\
 # Licences of dependencies
 

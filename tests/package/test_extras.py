@@ -54,7 +54,12 @@ def test_a_missing_extra_ends_in_the_command_that_installs_it(folder, extra):
 
 
 def test_the_licences_of_all_dependencies_are_listed():
-    page = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8").lower().replace("_", "-")
+    page = (
+        (ROOT / "requirements" / "licences.md")
+        .read_text(encoding="utf-8")
+        .lower()
+        .replace("_", "-")
+    )
     groups = [lines for extra, lines in EXTRAS.items() if extra != "all"]
     for line in chain(PROJECT["project"]["dependencies"], *groups):
         name = re.split(r"[^\w-]", line)[0].lower().replace("_", "-")

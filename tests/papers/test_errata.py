@@ -1,4 +1,4 @@
-"""Statements of the five papers that do not hold, with counterexamples (docs/papers/errata.md)."""
+"""Statements of the five papers that do not hold, with counterexamples ("Errata" of docs/papers)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that the papers print about public tables, counted (docs/papers/errata.md)."""
+"""Numbers that the papers print about public tables, counted ("Errata" of docs/papers)."""
 
 from __future__ import annotations
 

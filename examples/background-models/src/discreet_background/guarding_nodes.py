@@ -6,7 +6,7 @@ lies below that node, is at most p. In a class it is the share of the values bel
 
 The nodes here are those of all persons together, and each is guarded in every class. That implies
 the paper's property, whoever named which node. The property itself, a node in the classes of the
-persons who named it alone, is lost by merging (docs/theory/background-models.md), and its audit
+persons who named it alone, is lost by merging (README.md), and its audit
 would need every person's node, which is as sensitive as a value and is not published.
 """
 

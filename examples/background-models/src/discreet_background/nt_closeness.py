@@ -8,7 +8,7 @@ know what a large population has; the class must not say more than that.
 Two natural supersets every class has: itself and the whole table. A class passes with one of them,
 so what passes has (n,t)-closeness as the paper defines it. Others are not used: with them a class
 depends on which rows the others took, and two passing classes may merge into one that fails
-(docs/theory/background-models.md), which the search of every method excludes.
+(README.md), which the search of every method excludes.
 """
 
 from __future__ import annotations

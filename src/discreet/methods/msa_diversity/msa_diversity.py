@@ -6,7 +6,7 @@ Sabanci University, 2012, chapter 5.
 =====================  ========================================================================
 paper                  here
 =====================  ========================================================================
-ℓ-pdiversity           ``p-diversity``; ``m-diversity`` is the same test (docs/theory)
+ℓ-pdiversity           ``p-diversity``; ``m-diversity`` is the same (docs/papers/opinion-polls.md)
 SA-distinct group      a smallest group: ``group_forming.may_join``
 1D QI                  ``hilbert.task_keys``
 Grouping, Satisfy      ``group_forming.form_groups``

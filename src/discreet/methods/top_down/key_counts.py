@@ -2,7 +2,7 @@
 
 Only combinations with the specialized column can change, and only for the rows of its cell. The
 counts of fewer columns are taken first: if a child fails for some columns, it fails for more
-(docs/theory/attackers.md, Theorem 2), and its rows are counted no further.
+(docs/theory/class-models.md, Theorem 2), and its rows are counted no further.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ papers                     here
 solution cut               ``TaxonomyCuts``: the cells of each column
 valid specialization       every group of every combination passes (``key_counts``)
 Score                      the information loss of all its rows that a specialization removes
-anti-monotonicity          a child that fails is never tried again (docs/theory/attackers.md)
+anti-monotonicity          a child that fails is never tried again (docs/theory/class-models.md)
 =========================  ====================================================================
 
 Departures. (1) A cell is not specialized as a whole: children whose groups fail keep the cell of

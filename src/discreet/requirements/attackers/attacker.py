@@ -3,7 +3,7 @@
 An attacker who knows the values of some columns finds the published rows whose cells cover these
 values. Those rows are a union of *groups*: rows with the same cells in the known columns. Every
 requirement is closed under merging, so it holds for the rows that any attacker finds if it holds
-for every group (docs/theory/attackers.md). For the same reason it suffices to judge the largest
+for every group (docs/theory/class-models.md). For the same reason it suffices to judge the largest
 sets of columns: an attacker who knows fewer of them finds a union of their groups.
 """
 

@@ -1,4 +1,4 @@
-"""Statements of the five papers that do not hold, with counterexamples ("Errata" of docs/papers)."""
+"""Statements of the five papers that do not hold, with counterexamples (docs/papers, "Errata")."""
 
 from __future__ import annotations
 

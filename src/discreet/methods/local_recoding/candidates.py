@@ -32,7 +32,6 @@ from discreet.typing import Floats, Ints, Ints32
 
 LOWERED = 0.7  # the next ceiling, where candidates are too many
 MOST_PAIRS = 4_000_000  # of candidates and units in memory
-SPARSE = 16  # stretches with fewer units for each row of a group are thinned out before sorting
 
 
 class Candidates(NamedTuple):
@@ -86,10 +85,6 @@ def enumerate_candidates(
     high = np.zeros(attributes, np.int32)
     spent = np.zeros(attributes + 1)
     room = np.empty((2, units), np.int32)  # for sorting
-    most = 0
-    for values in space.values:
-        most = max(most, values)
-    crowd = np.empty(most, np.int64)  # the rows below each node
     start, cost = np.empty(1 << 12, np.int64), np.empty(1 << 12, np.float64)
     member = np.empty(1 << 14, np.int32)
     pairs = found = 0
@@ -103,15 +98,7 @@ def enumerate_candidates(
                 unit = buffer[depth - 1, begin + p] if depth else p
                 buffer[depth, p] = unit
                 key[depth, p] = space.rank[unit, depth]
-            if count[depth] <= SPARSE * needs.rows and space.levels[depth] > 0:
-                count[depth] = _keep_crowded(
-                    space, buffer[depth], key[depth], count[depth], depth, of_levels,
-                    ceiling - total, needs.rows, room[0], crowd,
-                )  # fmt: skip
             descends = False
-            if count[depth] == 0:
-                depth -= 1
-                continue
             sort_by_key(buffer[depth], 0, count[depth], key[depth], room[0], room[1])
             for p in range(count[depth]):
                 held[depth, p] = space.rows[buffer[depth, p]]
@@ -181,41 +168,6 @@ def _cheapest_of_levels(space: Space) -> Floats:
             of_level = space.loss[first + level * values : first + (level + 1) * values]
             cheapest[j, level] = of_level.min(initial=np.inf)
     return cheapest
-
-
-# Compiled: called for every short stretch of the walk.
-@kernel
-def _keep_crowded(
-    space: Space,
-    units: Ints32,
-    ranks: Ints32,
-    count: int,
-    depth: int,
-    of_levels: Floats,
-    left: float,
-    least: int,
-    node: Ints32,  # room for the node of each unit
-    crowd: Ints,  # room for the rows of each node
-) -> int:
-    """Keep the units that share a node with enough rows at the highest level to be looked at.
-
-    The others are in no candidate, and most short stretches have no such node at all.
-    """
-    highest = 0
-    while highest + 1 < space.levels[depth] and of_levels[depth, highest + 1] <= left:
-        highest += 1
-    base = space.first[depth] + highest * space.values[depth]
-    for p in range(count):
-        node[p] = space.node[base + ranks[p]]
-        crowd[node[p]] = 0
-    for p in range(count):
-        crowd[node[p]] += space.rows[units[p]]
-    kept = 0
-    for p in range(count):
-        if crowd[node[p]] >= least:
-            units[kept], ranks[kept] = units[p], ranks[p]
-            kept += 1
-    return kept
 
 
 # Compiled: called for every step of the walk.

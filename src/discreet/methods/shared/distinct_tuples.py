@@ -19,7 +19,6 @@ from discreet.methods.shared.lattice import Lattice, Node
 from discreet.table.classes import KEY_LIMIT, Classes, classes_of, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, count_values, order_by_class
-from discreet.table.kernels import kernel
 from discreet.typing import AnyInts, Codes, Floats, Ints
 
 NEVER = -(2**25)  # a level that leads to no node of a lattice, whatever the others are
@@ -131,8 +130,6 @@ class Compressed:
             else:
                 codes.append(of_number.take(chosen))
                 bounds.append(nodes)
-        if len(codes) == 1:
-            return _group_tuples(codes[0], tuples, size, bounds[0])
         return _grouped(codes, bounds, tuples, size)
 
     def _nodes_of_block(self, place: int, levels: Node) -> tuple[Ints, int]:
@@ -209,46 +206,6 @@ def _grouped(
     classes = group_codes(codes, bounds, len(tuples))
     total = np.bincount(classes.class_of_row, size, classes.count).astype(np.int64)
     return classes.class_of_row, tuples[classes.first_row], total
-
-
-def _group_whole(keys: Ints, tuples: Codes, size: Ints, bound: int) -> tuple[Codes, Codes, Ints]:
-    return _grouped([keys], [bound], tuples, size)
-
-
-# Compiled: called for every node of the lattice; several times as fast as whole arrays.
-@kernel(wraps=True, interpreted=_group_whole)
-def _group_tuples(keys: Ints, tuples: Codes, size: Ints, bound: int) -> tuple[Codes, Codes, Ints]:
-    count = len(keys)
-    direct = bound <= 4 * count + 1024
-    capacity = 16
-    while capacity < 2 * count:
-        capacity *= 2
-    class_of_slot = np.full(bound if direct else capacity, -1, np.int32)
-    key_of_class = np.empty(0 if direct else count, np.int64)
-    class_of = np.empty(count, np.int32)
-    chosen = np.empty(count, np.int32)
-    total = np.zeros(count, np.int64)
-    classes = 0
-    for i in range(count):
-        key = keys[i]
-        slot = key
-        if not direct:
-            mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-            mixed ^= mixed >> np.uint64(32)
-            slot = np.int64(mixed & np.uint64(capacity - 1))
-            while class_of_slot[slot] >= 0 and key_of_class[class_of_slot[slot]] != key:
-                slot = (slot + 1) & (capacity - 1)
-        found = class_of_slot[slot]
-        if found < 0:
-            found = classes
-            class_of_slot[slot] = found
-            if not direct:
-                key_of_class[found] = key
-            chosen[found] = tuples[i]
-            classes += 1
-        class_of[i] = found
-        total[found] += size[i]
-    return class_of, chosen[:classes].copy(), total[:classes].copy()
 
 
 def _sort_entries(key: Codes, other: Codes, count: Ints, keys: int) -> tuple[Ints, Codes, Ints]:

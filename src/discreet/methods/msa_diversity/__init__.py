@@ -7,7 +7,8 @@ Steps in the order in which they run:
 3. ``group_forming``: form SA-distinct groups along the curve or in blocks (section 5.5.2), from
    stacks of rows with equal sensitive values (ours).
 4. ``unplaced_rows``: place the remaining rows in near groups (section 5.5.2, extended), then with
-   the groups that ``donors`` finds anywhere (ours); exchange members for less loss (ours).
+   the groups that ``donors`` finds anywhere (ours).
+5. ``exchanges``: exchange members of near groups for less loss (ours).
 
 ``diverse_groups`` has the kernels of all steps; ``msa_diversity`` runs them.
 """

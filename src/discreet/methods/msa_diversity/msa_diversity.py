@@ -65,6 +65,7 @@ from discreet.methods.msa_diversity.donors import (
     place_with_donors,
     unite_remaining,
 )
+from discreet.methods.msa_diversity.exchanges import exchange_members
 from discreet.methods.msa_diversity.group_forming import cut_blocks, form_groups
 from discreet.methods.msa_diversity.joined_groups import join_failing
 from discreet.methods.msa_diversity.manifest_entry import MsaDiversityEntry
@@ -78,7 +79,6 @@ from discreet.methods.msa_diversity.share_bounds import (
 from discreet.methods.msa_diversity.unplaced_rows import (
     Limits,
     group_losses,
-    improve,
     settle,
 )
 from discreet.methods.shared.grouped_rows import (
@@ -106,12 +106,7 @@ NEAREST = (64, 4096)  # groups near an unplaced row that are tried; the second i
 TRIES = 1000  # exchanges that are tried for a row; five times as many in small tables
 FEW_ROWS = 20_000  # up to here a row looks among the more groups for a place
 MANY_UNPLACED = 0.1  # share of the rows from which new groups are formed before old ones grow
-LARGE = 32  # smallest groups in a group that no longer exchanges members for less loss
 BUNDLE = 8  # unplaced rows of the last unions, in smallest groups
-PASSES = 16  # comparisons of all near rows, as long as they are worthwhile
-WORTHWHILE = 0.995  # the share of the loss that is left after another comparison
-REACH = 256  # greatest distance on the curve of rows that are exchanged
-COMPARISONS = 8_000_000  # pairs of rows in a comparison of a large table
 
 
 class MsaDiversity(Method):
@@ -348,17 +343,6 @@ def along_curve(task: Task, bounds: Bounds, order: Ints, window: int) -> Attempt
     settle_remaining_rows(rows, groups, steps)
     exchange_members(rows, groups)
     return Attempt(order, rows, groups, steps)
-
-
-def exchange_members(rows: Rows, groups: DiverseGroups) -> None:
-    """Let near groups exchange members, again and again as long as that loses much less."""
-    reach = min(REACH, max(4, COMPARISONS // len(rows.values)))
-    loss = group_losses(rows, groups)
-    for _ in range(PASSES):
-        before = loss.sum()
-        improve(rows, groups, loss, reach, LARGE * rows.least)
-        if loss.sum() > WORTHWHILE * before:
-            break
 
 
 def in_blocks(task: Task, bounds: Bounds, order: Ints, block: int, window: int) -> Attempt:

@@ -8,7 +8,7 @@ fits their union.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,44 +210,6 @@ def settle(
         elif join(rows, groups, left[i], own, count, limits):
             took[2] += 1
     return took
-
-
-# Compiled: tries to exchange every row with the rows near it.
-@kernel(work=200)
-def improve(rows: Rows, groups: DiverseGroups, loss: Floats, reach: int, most: int) -> int:
-    """Exchange members of near groups where that loses less; how many times.
-
-    Groups of more than ``most`` rows stay as they are: an exchange costs much and gains little.
-    ``loss`` is that of each group times its rows, before and after.
-    """
-    swaps = 0
-    count = len(rows.values)
-    for row in range(count):
-        here: Any = np.int64(groups.group_of_row[row])  # one type: compiled once
-        if here < 0 or groups.size[here] > most:
-            continue
-        for other in range(row + 1, min(row + 1 + reach, count)):
-            here = np.int64(groups.group_of_row[row])
-            there: Any = np.int64(groups.group_of_row[other])
-            if there < 0 or here == there or loss[here] + loss[there] < 1e-9:
-                continue
-            if groups.size[there] > most:
-                continue
-            new_here = groups.size[here] * loss_with(rows, groups, here, other, row)
-            if new_here >= loss[here] + loss[there] - 1e-9:
-                continue
-            new_there = groups.size[there] * loss_with(rows, groups, there, row, other)
-            if new_here + new_there >= loss[here] + loss[there] - 1e-9:
-                continue
-            if excess(rows, groups, here, other, row) or excess(rows, groups, there, row, other):
-                continue
-            remove(groups, here, row)
-            remove(groups, there, other)
-            add(groups, here, other)
-            add(groups, there, row)
-            loss[here], loss[there] = new_here, new_there
-            swaps += 1
-    return swaps
 
 
 def group_losses(rows: Rows, groups: DiverseGroups) -> Floats:

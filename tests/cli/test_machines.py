@@ -30,7 +30,7 @@ COMMANDS = {
     "attack of a table": ("attack", "patients.csv", "--original", "patients.csv", *COLUMNS),
     "measure of a table": ("measure", "patients.csv", "--original", "patients.csv", *COLUMNS),
     "compare-tables": ("compare-tables", "patients.csv", "--original", "patients.csv", *COLUMNS),
-    "export": ("export", "release", "exported.csv"),
+    "export": ("export", "release", "--to", "exported.csv"),
     "hierarchy show": ("hierarchy", "show", "sex"),
     "ledger init": ("ledger", "init", "people.ledger"),
     "keys new": ("keys", "new", "private.key"),

@@ -52,14 +52,7 @@ def test_the_page_is_clean_for_pyright(tmp_path):
     (tmp_path / "page.py").write_text(example(), encoding="utf-8")
     settings = {"extraPaths": [str(ROOT / "src")], "include": ["page.py"]}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
-    command = [
-        "pyright",
-        "--pythonpath",
-        sys.executable,
-        "--outputjson",
-        "--project",
-        str(tmp_path),
-    ]
+    options = ("--pythonpath", sys.executable, "--outputjson", "--project", str(tmp_path))
     done = subprocess.run(["pyright", *options], capture_output=True, text=True, cwd=tmp_path)
     found = json.loads(done.stdout)["generalDiagnostics"]
     assert [one for one in found if one["severity"] == "error"] == []

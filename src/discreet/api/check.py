@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.errors import InputError, JobError
+from discreet.errors import COLUMN_MISSING, InputError, JobError
 from discreet.io.frames import (
     code_frame,
     code_series,
@@ -408,7 +408,8 @@ def _all_specs(
     """
     lacking = [name for name in specs if name not in present]
     if lacking:
-        raise JobError(check_columns(present, [*present, *lacking], suspect=suspect), place)
+        problems = check_columns(present, [*present, *lacking], suspect=suspect)
+        raise JobError(problems, place).with_code(COLUMN_MISSING)
     known = {**(further or {}), **specs}
     return {name: known.get(name, ColumnSpec(Role.DROP)) for name in present}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from discreet.io.frames import is_spark_frame, plain_frame
 from discreet.job.model import Job
@@ -17,6 +17,41 @@ from discreet.pipeline.release import Release
 from discreet.pipeline.run import make_release, prove_release
 from discreet.table.interrupts import interruptible
 
+if TYPE_CHECKING:
+    import polars as pl
+
+    PolarsFrame = TypeVar("PolarsFrame", pl.DataFrame, pl.LazyFrame)
+
+
+@overload
+def publish(
+    data: str | Path | None,
+    job: Job | Mapping[str, Any] | str | Path,
+    *,
+    seed: int | None = None,
+    progress: Progress = no_progress,
+) -> Release[pl.DataFrame]: ...
+
+
+@overload
+def publish(
+    data: PolarsFrame,
+    job: Job | Mapping[str, Any] | str | Path,
+    *,
+    seed: int | None = None,
+    progress: Progress = no_progress,
+) -> Release[PolarsFrame]: ...
+
+
+@overload
+def publish(
+    data: Any,
+    job: Job | Mapping[str, Any] | str | Path,
+    *,
+    seed: int | None = None,
+    progress: Progress = no_progress,
+) -> Release[Any]: ...
+
 
 def publish(
     data: Any,
@@ -24,7 +59,7 @@ def publish(
     *,
     seed: int | None = None,
     progress: Progress = no_progress,
-) -> Release:
+) -> Release[Any]:
     """Make a release of a table in memory, audited as it would be published.
 
     ``data`` is a pandas, Polars or Arrow table, an object with the Arrow PyCapsule interface such

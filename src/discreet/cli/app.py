@@ -140,9 +140,21 @@ def _leave_out_others(command: str) -> None:
         app.registered_commands, app.registered_groups = commands, groups
 
 
+def _say_misuse(error: Any) -> None:
+    """Say what is wrong with a command line; with --json also as one JSON object."""
+    from discreet.cli.console import say_json
+    from discreet.errors import USAGE
+
+    if "--json" in sys.argv:
+        message = error.format_message()
+        say_json({"error": message, "code": USAGE, "exit_status": error.exit_code})
+    error.show()
+
+
 def main() -> NoReturn:
     """Run the command line."""
-    from discreet.cli.console import CompilingNotes, flushed, guarded, open_streams
+    from discreet.cli.console import USAGE_ERROR, CompilingNotes, flushed, guarded, open_streams
+    from discreet.errors import CODES, INTERRUPTED
     from discreet.table.kernels import NoCompilerWarning, listeners
 
     open_streams()
@@ -156,8 +168,14 @@ def main() -> NoReturn:
     _leave_out_others(sys.argv[1] if len(sys.argv) > 1 else "")
     status = 0
     try:
-        with guarded():  # what no command has caught; Python itself would end with 1
-            app()
+        # What no command has caught; Python itself would end with 1.
+        with guarded(as_json="--json" in sys.argv):
+            status = app(standalone_mode=False) or 0
+    except USAGE_ERROR as error:
+        _say_misuse(error)
+        status = error.exit_code
+    except typer.Abort:
+        status = CODES[INTERRUPTED]
     except typer.Exit as end:
         status = end.exit_code
     except SystemExit as end:

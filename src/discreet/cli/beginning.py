@@ -181,23 +181,30 @@ def _explore(out: CommandOutput, data: Path, plot: Path | None) -> None:
 
 
 class Described(StrEnum):
-    """A file with a published schema."""
+    """What has a published schema."""
 
     JOB = "job"
     MANIFEST = "manifest"
+    RESULT = "result"
+    ERROR = "error"
 
 
 def schema(
     of: Annotated[
-        Described, typer.Argument(help="Which file: a job, or a release's manifest.")
+        Described,
+        typer.Argument(help="A job, a release's manifest, or what --json prints of either end."),
     ] = Described.JOB,
 ) -> None:
-    """Print the JSON Schema of a job or a manifest."""
+    """Print the JSON Schema of a job, a manifest, or of what --json prints."""
+    from discreet.cli.schemas import error_schema, result_schema
+
     if of is Described.JOB:
         from discreet.job.model import Job
 
         say_json(Job.model_json_schema())
-    else:
+    elif of is Described.MANIFEST:
         from discreet.releases.manifest import Manifest
 
         say_json(Manifest.model_json_schema())
+    else:
+        say_json(result_schema() if of is Described.RESULT else error_schema())

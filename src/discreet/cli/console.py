@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from discreet.releases.manifest import Manifest
     from discreet.report.pieces import Page
 
-INTERRUPTED = 130
+USAGE_ERROR: Any = typer.BadParameter.__base__  # of click, or of Typer's own copy of it
+ENDS = (typer.Exit, typer.Abort, USAGE_ERROR)  # of a command, which are no error of it
 PATIENCE = 2.0  # seconds before a progress bar appears
 COMPILING_PATIENCE = 1.0  # seconds of compiling before a line says so
 COMPILING_INTERVAL = 5.0  # seconds between such lines
@@ -275,45 +276,54 @@ def say_json(data: Any) -> None:
 @contextmanager
 def guarded(*, as_json: bool = False, debug: bool = False) -> Iterator[None]:
     """Turn an error of a command into a message and an exit status."""
-    from discreet.errors import DiscreetError, InfeasibleError, JobError, RiskError
+    from discreet.errors import CODES, DiscreetError, code_of
 
     signal.signal(signal.SIGTERM, _terminate)
     try:
         yield
-    except DiscreetError as error:
-        details: dict[str, Any] = {"error": str(error), "exit_status": error.exit_status}
-        if isinstance(error, JobError):
-            details["problems"] = list(error.problems)
-        if isinstance(error, InfeasibleError):
-            details["failures"] = list(error.failures)
-        if isinstance(error, RiskError):
-            details |= {"risk": error.verdict.to_dict(), "private_report": str(error.report)}
-            if not as_json:  # the verdict is the result; the error says what follows from it
-                say_lines(str(error).splitlines())
-            details["error"] = f"Nothing was published: the verdict is '{error.verdict.word}'."
-        _end(details, as_json, debug)
-    except KeyboardInterrupt:
-        details = {"error": "Interrupted; nothing was published.", "exit_status": INTERRUPTED}
-        _end(details, as_json, debug)
-    except MemoryError:
-        _end(
-            {
-                "error": " Out of memory. Use a machine with more memory, or --engine spark.",
-                "exit_status": 2,
-            },
-            as_json,
-            debug,
-        )
-    except OSError as error:
-        reason = f"{error.filename or 'input or output'}: {error.strerror or error}"
-        _end({"error": reason, "exit_status": 2}, as_json, debug)
-    except typer.Exit:
+    except ENDS:
         raise
-    except Exception as error:
-        _end({"error": _defect(error), "exit_status": 2}, as_json, debug)
+    except (Exception, KeyboardInterrupt) as error:
+        code = code_of(error)
+        status = error.exit_status if isinstance(error, DiscreetError) else CODES[code]
+        details = {"error": _message(error), "code": code, "exit_status": status}
+        details |= _facts(error)
+        if "risk" in details and not as_json:  # the verdict is the result; what follows from it
+            say_lines(str(error).splitlines())
+        _end(details, as_json, debug)
 
 
-def _defect(error: Exception) -> str:
+def _message(error: BaseException) -> str:
+    """Return what an error says, for a person."""
+    from discreet.errors import DiscreetError, RiskError
+
+    if isinstance(error, RiskError):
+        return f"Nothing was published: the verdict is '{error.verdict.word}'."
+    if isinstance(error, DiscreetError):
+        return str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return "Interrupted; nothing was published."
+    if isinstance(error, MemoryError):
+        return "Out of memory. Use a machine with more memory, or --engine spark."
+    if isinstance(error, OSError):
+        return f"{error.filename or 'input or output'}: {error.strerror or error}"
+    return _defect(error)
+
+
+def _facts(error: BaseException) -> dict[str, Any]:
+    """Return what some errors tell a machine beside their message."""
+    from discreet.errors import InfeasibleError, JobError, RiskError
+
+    if isinstance(error, JobError):
+        return {"problems": list(error.problems)}
+    if isinstance(error, InfeasibleError):
+        return {"failures": list(error.failures)}
+    if isinstance(error, RiskError):
+        return {"risk": error.verdict.to_dict(), "private_report": str(error.report)}
+    return {}
+
+
+def _defect(error: BaseException) -> str:
     """Return the message of an unexpected error, without its own text, which may contain cells."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return (

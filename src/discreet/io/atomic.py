@@ -26,7 +26,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from types import FrameType
 
-from discreet.errors import ReleaseError
+from discreet.errors import EXISTS, ReleaseError
 from discreet.regular_files import open_regular, read_whole
 
 MANIFEST = "manifest.json"
@@ -162,7 +162,7 @@ def require_free(path: Path, force: bool) -> None:
         raise ReleaseError(
             f"{path} already exists{reason}. Use --force to replace it, or choose "
             "another `output:`."
-        )
+        ).with_code(EXISTS)
     if path.is_symlink() or not path.is_dir():
         raise ReleaseError(f"{path}: is not a folder, so --force does not replace it. Remove it.")
     if any(path.iterdir()) and not (path / MANIFEST).is_file():

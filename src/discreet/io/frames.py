@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.errors import InputError
+from discreet.errors import EMPTY, InputError
 from discreet.extras import PANDAS_FRAMES, require_pyarrow, require_unforked
 from discreet.io.column_dictionary import is_cell_type, no_cells, recode, sort_dictionary
 from discreet.io.header import names_read, require_names
@@ -146,7 +146,9 @@ def code_frame(
     if kind is FrameKind.PANDAS:
         require_pyarrow(PANDAS_FRAMES)
     if len(native) == 0:
-        raise InputError("The table has columns but no rows. Nothing can be published.")
+        raise InputError("The table has columns but no rows. Nothing can be published.").with_code(
+            EMPTY
+        )
     columns = {
         name: code_series(_to_polars(native, kind, name), specs[name], missing, "The table")
         for name in coded

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.errors import InputError
+from discreet.errors import EMPTY, InputError
 from discreet.io.databases import READ_SCHEMES, dialect_of
 from discreet.io.frames import code_frame
 from discreet.io.header import distinct_names, renaming_notice
@@ -68,7 +68,7 @@ class Place(ABC):
         """Count the rows of each combination of cells, and of each person if some are named."""
         counts = self.counted(columns, person)
         if not counts.height:
-            raise InputError(f"{self.name}: the table has columns but no rows.")
+            raise InputError(f"{self.name}: the table has columns but no rows.").with_code(EMPTY)
         times = counts.get_column(COUNT).cast(pl.Int64).to_numpy()
         numbers = None
         if person:

@@ -28,7 +28,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from discreet.by_name import Validated
-from discreet.errors import InputError
+from discreet.errors import FILE_MISSING, InputError
 from discreet.io.databases import dialect_of
 from discreet.regular_files import open_regular
 
@@ -335,7 +335,7 @@ class Source(Validated):
         names = [entry.name for entry in folder.iterdir() if entry.is_file()]
         near = difflib.get_close_matches(self.path.name, names, n=3)
         advice = f"Did you mean {' or '.join(near)}?" if near else "Check the path."
-        raise InputError(f"{self.path}: there is no such file. {advice}")
+        raise InputError(f"{self.path}: there is no such file. {advice}").with_code(FILE_MISSING)
 
 
 PLACES = ("path", "url", "table", "query")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from discreet.errors import InputError
+from discreet.errors import EMPTY, InputError
 from discreet.extras import require_unforked
 from discreet.io.arrow_files import arrow_columns, arrow_names
 from discreet.io.column_dictionary import sort_dictionary
@@ -84,7 +84,7 @@ def read_table(
     for number, series in enumerate(_format(source)[1](source, coded), 1):
         rows = len(series)
         if rows == 0:
-            raise InputError(f"{source.path}: the file has columns but no rows.")
+            raise InputError(f"{source.path}: the file has columns but no rows.").with_code(EMPTY)
         name = series.name
         columns[name] = code_series(series, specs[name], source.missing, str(source.path))
         tell(number / len(coded))
@@ -117,7 +117,7 @@ def read_delimited(
     if rows == 0:
         raise InputError(
             f"{source.path}: the file has a header but no rows. Nothing can be published."
-        )
+        ).with_code(EMPTY)
 
     # Sort each dictionary; a cell that is no value of its type is named by its line.
     def line_of(row: int) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.errors import InputError, JobError
+from discreet.errors import COLUMN_MISSING, InputError, JobError
 from discreet.io.frames import code_frame, frame_columns, plain_frame
 from discreet.io.header import check_columns, renaming_notice, unnamed_notice
 from discreet.io.kept_types import FrameTypes
@@ -283,7 +283,8 @@ def require_columns(
     if set(present) == set(named):
         return
     suspect = source is not None and suspect_names(source)
-    raise JobError(check_columns(present, named, suspect=suspect), place)
+    error = JobError(check_columns(present, named, suspect=suspect), place)
+    raise error if set(named) <= set(present) else error.with_code(COLUMN_MISSING)
 
 
 def hash_of_source(job: Job, data: Any) -> str | None:

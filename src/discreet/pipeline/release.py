@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Generic, NoReturn
+
+from typing_extensions import TypeVar
 
 from discreet.errors import InputError
 from discreet.io.atomic import write_private
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from discreet.report.pieces import Page
     from discreet.report.risk_verdict import Review, RiskVerdict
 
+Frame = TypeVar("Frame", default=Any)  # the kind of frame that was published
 ATTACK_SECONDS = 60.0  # time limit of the attacks that the verdict rests on, unless one is given
 
 
@@ -68,7 +71,7 @@ class Proof:
 
 
 @dataclass(eq=False, repr=False)
-class Release(Result):
+class Release(Result, Generic[Frame]):
     """A release: its manifest, its tables, and the audit that they passed."""
 
     manifest: Manifest
@@ -81,7 +84,7 @@ class Release(Result):
     review: Review | None = None  # what the signer must see; made by ``save``
 
     @cached_property
-    def tables(self) -> dict[str, Any]:
+    def tables(self) -> dict[str, Frame]:
         """The published tables, as the kind of frame that was given (else Polars)."""
         return self.formed.frames()
 

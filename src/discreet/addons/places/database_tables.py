@@ -21,7 +21,7 @@ from typing import IO, Any, cast
 import numpy as np
 import polars as pl
 
-from discreet.errors import InputError
+from discreet.errors import EMPTY, InputError
 from discreet.extras import require_extra
 from discreet.io.column_dictionary import sort_dictionary
 from discreet.io.csv.file_pieces import cut_file
@@ -119,7 +119,7 @@ class DatabaseTable:
         else:
             rows, typed, null = self._fetch(cells)
         if rows == 0:
-            raise InputError(f"{self.place}: the table has columns but no rows.")
+            raise InputError(f"{self.place}: the table has columns but no rows.").with_code(EMPTY)
         columns = {}
         for name, column_cells in cells.items():
             empty = None if null is None else ""

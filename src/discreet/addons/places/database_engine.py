@@ -13,11 +13,13 @@ statement that reads the table, with a fingerprint of its rows.
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -70,6 +72,7 @@ from discreet.table.coded_table import CodedTable
 from discreet.table.interrupts import interruptible
 from discreet.table.published import PublishedColumn, PublishedTable
 from discreet.table.roles import Role
+from discreet.typing import Ints
 from discreet.utility.settings import MeasureSettings
 
 MOST_COMBINATIONS = 5_000_000  # of cells, which this machine holds
@@ -437,14 +440,36 @@ def counted_table(warehouse: Warehouse, place: str, manifest: Manifest, name: st
 
 
 def fingerprint(table: CodedTable) -> str:
-    """Return a hash of the rows of a counted table, whatever their order."""
-    cells = pl.DataFrame([c.text.gather(pl.Series(c.codes)).alias(c.name) for c in table])
-    names = cells.columns
-    counted = (
-        cells.with_columns(pl.Series(TIMES, table.weights)).group_by(names).agg(pl.col(TIMES).sum())
-    )
-    text = counted.sort(names, nulls_last=True).write_csv(quote_style="non_numeric")
-    return hashlib.sha256(text.encode()).hexdigest()
+    """Return a hash of the rows of a counted table, whatever their order and that of its values."""
+    digest = hashlib.sha256()
+    ranks, sizes = {}, []
+    for number, column in enumerate(table):
+        occurring = column.occurring()
+        order = occurring.text.arg_sort(nulls_last=True).to_numpy()
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        ranks[f"c{number}"] = rank[occurring.codes]
+        sizes.append(len(order))
+        values = occurring.text.gather(order).to_list()
+        digest.update(json.dumps([column.name, values]).encode())
+    for numbers in _in_order(ranks, sizes, table.weights):
+        digest.update(np.ascontiguousarray(numbers, "<i8").tobytes())
+    return digest.hexdigest()
+
+
+def _in_order(
+    ranks: Mapping[str, Ints], sizes: Sequence[int], weights: Ints | None
+) -> Iterator[Ints]:
+    """Yield the columns of the rows that differ, sorted, and last the number of each."""
+    if prod(sizes) < 1 << 62:  # one number a row
+        key = np.zeros(len(next(iter(ranks.values()))), np.int64)
+        for rank, size in zip(ranks.values(), sizes, strict=True):
+            key = key * size + rank
+        ranks = {"key": key}
+    names = list(ranks)
+    counted = pl.DataFrame({**ranks, TIMES: weights}).group_by(names).agg(pl.col(TIMES).sum())
+    for column in counted.sort(names):
+        yield column.to_numpy()
 
 
 def statement_of(table: str, entry: TableEntry, rows_hash: str) -> str:

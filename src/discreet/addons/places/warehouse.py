@@ -4,9 +4,8 @@ The statements, for a source with the columns *c0, c1, …*:
 
 - ``counts_of``: one ``GROUP BY`` gives each combination of cells a number and its rows;
 - ``table_of``: one ``CREATE TABLE AS SELECT`` joins these combinations with the published cells
-  of the rows that differ, and repeats each as often as it occurs. Rows that are equal are beside
-  each other, and which come first is drawn at random: the order follows from the published rows
-  and from chance alone, never from the order of the source.
+  of the rows that differ, puts these into a random order, and repeats each as often as it occurs.
+  So the order of the table follows from its rows and from chance alone, never from the source.
 
 A text is compared by its bytes, and an enumeration is a text: its type would list values that no
 published row has.

@@ -29,6 +29,7 @@ def audit(
     original: Job | str | Path | None = None,
     knowledge: Mapping[str, str | Path] | str | Path | None = None,
     trust: str | Path | None = None,
+    database: str | None = None,
     progress: Progress = no_progress,
 ) -> Audit:
     """Derive every guarantee again from published files alone.
@@ -37,13 +38,23 @@ def audit(
     release in memory was audited when it was made; that audit is returned. Guarantees about the
     labels that terms link to need the knowledge table: the original's, or ``knowledge``, the path
     of one or a path for each quasi-sensitive attribute. ``trust`` is the public key by which the
-    manifest must be signed.
+    manifest must be signed. ``database`` is the URL of the database that has the tables of a
+    release made in place; they are counted there.
     """
     if hasattr(release, "audit"):
         if release.audit is None:
             raise InputError("This release was not audited yet; save it, or use publish().")
         return release.audit
     folder = path_of(release, "The release")
+    if database is not None:
+        from discreet.pipeline.engine import engine_named
+
+        if original is not None or knowledge is not None or trust is not None:
+            raise InputError(
+                "Tables in a database are audited by themselves: leave out the original, the "
+                "knowledge and the key. The signature of the manifest: discreet keys."
+            )
+        return engine_named("database").audited(folder, database)
     job, task = None, None
     if original is not None:
         from discreet.api.opened_release import job_of_original

@@ -81,6 +81,10 @@ def audit(
         Path | None,
         typer.Option("--trust", help="Public key that must have signed the manifest."),
     ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option("--database", help="URL of the database with the tables, if made in place."),
+    ] = None,
     bayes: Annotated[
         bool,
         typer.Option(
@@ -108,7 +112,7 @@ def audit(
             outcome = _described(audit_of_series(folders, ledger, key, persons, correlation))
         elif len(folders) == 1:
             outcome = _audit_one(
-                folders[0], original, knowledge, trust, progress, verbose=out.verbose
+                folders[0], original, knowledge, trust, database, progress, verbose=out.verbose
             )
         else:
             raise InputError(
@@ -137,6 +141,7 @@ def _audit_one(
     original: Path | None,
     knowledge: list[str] | None,
     trust: Path | None,
+    database: str | None,
     progress: Progress,
     *,
     verbose: bool,
@@ -147,8 +152,9 @@ def _audit_one(
     from discreet.report.terminal import audit_lines
 
     findings = run_audit(
-        folder, original=original, knowledge=_tables(knowledge), trust=trust, progress=progress
-    )
+        folder, original=original, knowledge=_tables(knowledge), trust=trust, database=database,
+        progress=progress,
+    )  # fmt: skip
     lines = audit_lines(findings, Manifest.load(folder), folder, verbose=verbose)
     if verbose:
         lines += reader_sentences(findings.readers)

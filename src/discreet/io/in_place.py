@@ -144,13 +144,14 @@ def _no_url(scheme: str) -> InputError:
     )
 
 
-def _kind_of_url(url: str) -> type[PlaceKind]:
+def place_of_url(url: str, folder: Path, table: str | None, query: str | None) -> Place:
+    """Return the place of a database's table or query."""
     scheme = urlsplit(url).scheme
     dialect = READ_SCHEMES.get(scheme, scheme)
     if dialect not in PLACES:
         raise _no_url(scheme)
     dialect_of(url, to_read=True)
-    return PLACES[dialect]
+    return PLACES[dialect].place(url, folder, table, query)
 
 
 def opened_table(
@@ -168,7 +169,7 @@ def place_of(data: Any, folder: Path, table: str | None, query: str | None) -> P
     """
     require_one_table(table, query, url=is_url(data))
     if is_url(data):
-        return _kind_of_url(data).place(data, folder, table, query)
+        return place_of_url(data, folder, table, query)
     library = type(data).__module__.partition(".")[0].lstrip("_")
     if library in ("builtins", "pathlib", "polars", "pandas", "pyarrow") or library not in PLACES:
         return None  # without a search of the installed packages for what is read as it is

@@ -170,6 +170,11 @@ class AddedEngine(Engine[Rows, Formable]):
     def of_frame(cls, frame: Any) -> Self:
         """Return an engine for a frame of its own library, which the release outlives."""
 
+    @classmethod
+    def audited(cls, folder: Path, url: str) -> Audit:
+        """Audit a release whose tables are at a URL, where the engine left them."""
+        raise InputError(f"The engine '{cls.name}' leaves tables in files. Audit the folder alone.")
+
 
 ENGINES: Registry[AddedEngine[Any, Any]] = Registry(
     "engine", "discreet.engines", AddedEngine, {}, ["local"]

@@ -86,12 +86,12 @@ class DatabasePlace(Place):
             if sqlite:
                 keys += [f"typeof({cell})", f"{cell} COLLATE BINARY"]
             else:
-                cell = cell if types[name] in PLAIN_TYPES else _written(cell, types[name])
+                cell = cell if types[name] in PLAIN_TYPES else written_text(cell, types[name])
                 keys.append(cell)
             cells.append(cell)
         texts = [f"CAST({column_name(name)} AS TEXT) COLLATE BINARY" for name in person]
         if not sqlite:
-            texts = [_written(column_name(name), types[name]) for name in person]
+            texts = [written_text(column_name(name), types[name]) for name in person]
         ranked = [f"NULLIF({text}, '')" for text in texts]
         statement = count_statement(self.select, cells, keys, ",\n".join(ranked))
         with self._database() as database:
@@ -112,7 +112,7 @@ class DatabasePlace(Place):
             database.close()
 
 
-def _written(cell: str, kind: int) -> str:
+def written_text(cell: str, kind: int) -> str:
     """A cell of PostgreSQL as the text that the server writes; a cast would trim some types."""
     text = f"CASE WHEN {cell} IS NULL THEN NULL ELSE concat({cell}) END"
     text = cell if kind in TEXT_TYPES else text

@@ -188,7 +188,7 @@ def audit_folder(
             hidden += suppressed_persons(persons, manifest, original, method)
     # The form of the files and every figure of the manifest: both could carry anything.
     problems, unknown = form_problems_of_files(folder, manifest, tables, signed=bool(signed))
-    problems += [*hidden, *_misstated(manifest, audit.promises)]
+    problems += [*hidden, *misstated_guarantees(manifest, audit.promises)]
     if read_whole(folder / FILE_NAME) != manifest.to_json().encode():
         problems.append(f"'{FILE_NAME}' is not in the form in which discreet writes it")
     if audit.tally is not None:
@@ -352,7 +352,7 @@ def miscounted(tables: Tables, manifest: Manifest) -> list[str]:
     ]
 
 
-def _misstated(manifest: Manifest, derived: Sequence[Promise]) -> list[str]:
+def misstated_guarantees(manifest: Manifest, derived: Sequence[Promise]) -> list[str]:
     """Guarantees whose statement in the manifest differs from the files."""
     problems = [
         f"the manifest calls {stated.requirement} {stated.parameters} unproved, which no published "

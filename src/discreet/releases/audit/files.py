@@ -115,6 +115,11 @@ def form_problems_of_files(
 
 def require_readable(folder: Path, manifest: Manifest) -> None:
     """Raise unless every table is a file that discreet may have written, regardless of its hash."""
+    if any(_is_statement(name, entry) for name, entry in manifest.tables.items()):
+        raise InputError(
+            f"{folder}: the tables of this release are in a database. Audit it there: discreet "
+            f"audit {folder} --database URL"
+        )
     for name, entry in manifest.tables.items():
         for problem in _table_problems(folder, name, entry, hashed=False):
             raise ReleaseError(
@@ -125,6 +130,9 @@ def require_readable(folder: Path, manifest: Manifest) -> None:
 def _table_problems(folder: Path, name: str, entry: TableEntry, hashed: bool) -> Iterator[str]:
     """Yield reasons not to read a table, by rising cost; only the first is sure to be true."""
     path = folder / entry.file
+    if _is_statement(name, entry):
+        yield from _statement_problems(path, entry, hashed)
+        return
     # The name and the sort of file, before any byte is read.
     if entry.file not in (f"{name}.csv", f"{name}.parquet"):
         yield f"the file of '{name}' is neither '{name}.csv' nor '{name}.parquet'"
@@ -153,6 +161,18 @@ def _table_problems(folder: Path, name: str, entry: TableEntry, hashed: bool) ->
             yield f"the columns of '{entry.file}' are not those that the manifest lists"
     except (InputError, OSError):
         yield f"'{entry.file}' cannot be read as a table"
+
+
+def _is_statement(name: str, entry: TableEntry) -> bool:
+    """Return whether a table is in a database, and its file the statement that reads it."""
+    return entry.file == f"{name}.sql"
+
+
+def _statement_problems(path: Path, entry: TableEntry, hashed: bool) -> Iterator[str]:
+    if not _is_regular(path):
+        yield f"'{entry.file}' is missing, or not a regular file of the folder"
+    elif hashed and hash_of_table(path) != entry.sha256:
+        yield f"'{entry.file}' was changed after it was published (sha256)"
 
 
 def _is_csv(entry: TableEntry) -> bool:

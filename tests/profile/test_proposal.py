@@ -313,7 +313,7 @@ def test_siblings_of_one_scale_get_one_role():
     """A satisfaction with the job is no job; what is asked on its scale is answered in secret."""
     scale = ["1", "2", "3", "4"]
     names = ["JobSatisfaction", "JobInvolvement", "JobLevel", "JobRole"]
-    cells = [scale * 25, scale * 25, [*scale, "5"] * 20, ["clerk", "nurse"] * 50]
+    cells = [scale * 25, sorted(scale * 25), [*scale, "5"] * 20, ["clerk", "nurse"] * 50]
     columns = [coded_column(name, cell) for name, cell in zip(names, cells, strict=True)]
     roles = {name: one.role for name, one in suggest_roles(columns).items()}
     sensitive, known = Role.SENSITIVE, Role.QUASI_IDENTIFIER

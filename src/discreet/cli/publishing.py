@@ -170,10 +170,12 @@ def publish(
             except InfeasibleError as error:
                 remedy = f"Find changes of the job: discreet repair {job}"
                 raise InfeasibleError(f"{error}\n{remedy}", error.failures) from error
-        _say(release, place, job, json=json, verbose=verbose)
+        _say(release, place, job, json=json, verbose=verbose, signed=key is not None)
 
 
-def _say(release: Release, place: Path, job: Path, *, json: bool, verbose: bool) -> None:
+def _say(
+    release: Release, place: Path, job: Path, *, json: bool, verbose: bool, signed: bool
+) -> None:
     """Print what was published; in JSON, ``private`` has what only the publisher may know."""
     manifest, private = release.manifest, release.private
     if json:
@@ -196,6 +198,10 @@ def _say(release: Release, place: Path, job: Path, *, json: bool, verbose: bool)
         say_lines(published_details(manifest, private))
     if verdict.word != READY:
         say_lines([f"Find changes of the job for a better verdict: discreet repair {job}"])
+    elif not signed:
+        say_lines(
+            [f"To sign it: discreet keys new KEY, then discreet publish {job} --force --sign KEY"]
+        )
 
 
 def apply(

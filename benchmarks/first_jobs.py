@@ -96,7 +96,7 @@ TABLES: dict[str, Callable[[Path], None]] = {
     "adult": of_data("adult/adult.csv"),
     "opinions": of_data("opinions/nonvoters.csv"),
     "census-income": census,
-    "fair": of_package("statsmodels", "datasets/fair/fair.csv"),
+    "OFP": of_package("pydataset", f"{R_TABLES}/Ecdat/OFP.csv"),
     "Chile": of_package("pydataset", f"{R_TABLES}/car/Chile.csv"),
     "SLID": of_package("pydataset", f"{R_TABLES}/car/SLID.csv"),
     "VietNamI": of_package("pydataset", f"{R_TABLES}/Ecdat/VietNamI.csv"),

@@ -142,7 +142,9 @@ def test_a_job_is_proposed_for_a_table_of_a_database(kind, request, tmp_path, mo
             pass
     (tmp_path / "jobs").mkdir()
     runner = CliRunner()
-    found = runner.invoke(app, ["init", url, "--table", "people", "-o", "jobs/job.yaml"])
+    found = runner.invoke(
+        app, ["init", url, "--table", "people", "-o", "jobs/job.yaml", "--budget", "0s"]
+    )
     assert found.exit_code == 0, found.output
     job = dc.Job.of(tmp_path / "jobs" / "job.yaml")
     assert job.source.table == "people"

@@ -157,6 +157,17 @@ def test_copies_and_coarser_versions_of_protected_columns_are_not_published_unch
     assert "'zip'" in roles["x1"].reason
 
 
+def test_what_determines_a_quasi_identifier_is_neither_exact_nor_unprotected():
+    """Exact, it would reveal the sex; coarse, it may be a diagnosis that no guarantee covers."""
+    columns = [
+        coded_column("sex", ["f" if i % 4 < 2 else "m" for i in range(400)]),
+        coded_column("诊断", [f"z{i % 4}" for i in range(400)]),
+    ]
+    found = suggest_roles(columns)["诊断"]
+    assert (found.role, found.confidence) == (Role.DROP, "low")
+    assert "'sex'" in found.reason
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.integers(60, 120), st.floats(0, 0.3))
 def test_determined_columns_agree_with_their_definition(seed, rows, noise):
@@ -313,7 +324,7 @@ def test_siblings_of_one_scale_get_one_role():
     """A satisfaction with the job is no job; what is asked on its scale is answered in secret."""
     scale = ["1", "2", "3", "4"]
     names = ["JobSatisfaction", "JobInvolvement", "JobLevel", "JobRole"]
-    cells = [scale * 25, scale * 25, [*scale, "5"] * 20, ["clerk", "nurse"] * 50]
+    cells = [scale * 25, sorted(scale * 25), [*scale, "5"] * 20, ["clerk", "nurse"] * 50]
     columns = [coded_column(name, cell) for name, cell in zip(names, cells, strict=True)]
     roles = {name: one.role for name, one in suggest_roles(columns).items()}
     sensitive, known = Role.SENSITIVE, Role.QUASI_IDENTIFIER

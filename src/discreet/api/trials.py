@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
 
 COARSE_LOSS = 0.3  # of quasi-identifiers, above which a release says too little
-LINK = 0.5  # what it costs to lose the link of quasi-identifiers and sensitive attributes
+LINK = 0.3  # what it costs to lose the link of quasi-identifiers and sensitive attributes
 _LEVEL = re.compile(r"\(level (\d+) of its hierarchy\)")  # in the aim of a finding
 
 

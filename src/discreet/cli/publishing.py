@@ -163,10 +163,15 @@ def publish(
         except InfeasibleError as error:
             remedy = f"Find changes of the job: discreet repair {job}"
             raise InfeasibleError(f"{error}\n{remedy}", error.failures) from error
+    from discreet.report.risk_verdict import READY
     from discreet.report.terminal import published_details, published_lines
 
     verdict = release.verdict()
     lines = published_lines(release.manifest, release.private, place, verdict, job)
+    if verdict.word == READY and key is None:
+        lines.append(
+            f"To add a signature: discreet keys new KEY, then discreet publish {job} --force --sign KEY"
+        )
     if out.verbose:
         lines += published_details(release.manifest, release.private)
     out.result(_published_data(release, place), lines, verdict.tone)

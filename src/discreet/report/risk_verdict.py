@@ -108,6 +108,13 @@ class RiskVerdict:
         return [*lines, *self.utility]
 
     @property
+    def only_guesses(self) -> bool:
+        """Whether nothing but undecided roles keeps the release from being ready to sign."""
+        calm = all(figure.word == READY for figure in self.figures)
+        ids = [getattr(remark, "id", "") for remark in self.remarks]
+        return calm and ids == ["verdict.guessed-roles"]
+
+    @property
     def reasons(self) -> list[str]:
         """Why the release is not ready to sign."""
         high = sorted(

@@ -89,6 +89,8 @@ def published_lines(
     steps = [f"Find changes of the job for a better verdict: discreet repair {job}"]
     if verdict.word == READY:
         steps = [f"Next: sign the private report, then release {place}"]
+    elif verdict.only_guesses:
+        steps = [f"Next: decide the roles under 'unconfirmed:' in {job}, then publish again"]
     return [
         *verdict.lines(),
         *accepted,

@@ -15,8 +15,9 @@ candidate like any other: ``belief_gain`` is what a release adds to its belief. 
 Recommend a release for a use, with the reason.
 
 The unlinked baseline is a candidate too. Of the candidates whose 99th-percentile belief is within a
-ceiling, and that neither the baseline nor another one dominates, the one with the best figure; of
-equal ones the one with the lowest belief, then D, then query error:
+ceiling, or no greater than without a link, and that neither the baseline nor another one dominates,
+the one with the best figure; of equal ones the one with the lowest belief, then D, then query
+error:
 
 ============  ==================================================================================
 use           figure
@@ -160,10 +161,13 @@ class Comparison(Result):
         advice = [recommendation.sentence for recommendation in self.recommendations]
         if advice:
             advice.insert(0, self.advice)
+            ceiling = raised_ceiling(self.ceiling, self.unlinked)
+            frequent = ceiling > self.ceiling + ROUNDING
             advice += [
                 f"Only releases in which an attacker who knows all quasi-identifiers believes the "
-                f"true value with at most {self.ceiling:g} for 99 of 100 {self.unit.plural}"
-                f"{' with a sensitive value' * self.sensitive_only} are recommended.",
+                f"true value with at most {ceiling:.3g} for 99 of 100 {self.unit.plural}"
+                f"{' with a sensitive value' * self.sensitive_only} are recommended"
+                f"{', which is believed without any link' * frequent}.",
                 "",
             ]
         failed: dict[str, list[str]] = {}
@@ -364,14 +368,7 @@ def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float
     none = f"Recommended for {use}: none."
     if not judged and not base:
         return Recommendation(use, None, f"{none} No release {merit.lacking}.")
-    # The ceiling can be below what is believed without any release.
-    if known is not None and known > ceiling + ROUNDING:
-        return Recommendation(
-            use,
-            None,
-            f"{none} No release can meet the ceiling of {ceiling:g}: without any link the true "
-            f"value is already believed with {known:.3f}, since some value is that frequent.",
-        )
+    ceiling = raised_ceiling(ceiling, unlinked)
     # Releases within the ceiling.
     safe = [point for point in judged if _belief(point) <= ceiling + ROUNDING]
     if not safe and not base:
@@ -421,6 +418,14 @@ def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float
         f"Recommended for {use}: {best.label}. Its {merit.noun} is {merit.shown(best):.3f}"
         f"{beside}, {rank}; 99th-percentile belief {_belief(best):.3f}{without}.",
     )
+
+
+def raised_ceiling(ceiling: float, unlinked: Point) -> float:
+    """Return the ceiling, or what is believed without any link where that is more.
+
+    A value that fills most of the table is believed whatever is published.
+    """
+    return max(ceiling, unlinked.belief_99 or 0.0)
 
 
 def _publishable(point: Point) -> bool:

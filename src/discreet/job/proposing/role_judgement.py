@@ -329,10 +329,15 @@ def _followers(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict
             loose = role.confidence == "low" or role.role.unchanged
             if name in changed or other in changed or not loose:
                 continue
-            if protected.confidence != "low" and protected.role in _PROTECTED:
-                changed[name] = Proposal(
-                    protected.role, f"it {how} '{other}'", "medium", meaning=protected.meaning
-                )
+            if protected.confidence == "low" or protected.role not in _PROTECTED:
+                continue
+            reason = f"it {how} '{other}'"
+            if name == first and protected.role is Role.QUASI_IDENTIFIER:
+                # Exact it would reveal the other; coarse it may be a secret that nothing protects.
+                reason += ", which is published: not published"
+                changed[name] = Proposal(Role.DROP, reason, "low")
+            else:
+                changed[name] = replace(protected, reason=reason, confidence="medium")
     return changed
 
 

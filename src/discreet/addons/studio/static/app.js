@@ -162,6 +162,7 @@ async function begin() {
   const session = await once("/api/session");
   if (session.opened && !location.hash) history.replaceState(null, "", address("table", session.opened));
   addEventListener("hashchange", () => show());
+  addEventListener("work", () => route().table && mark(route().table));
   breathing = setInterval(() => post("/api/alive").catch(() => {}), ALIVE);
   await show(false);
 }

@@ -44,9 +44,10 @@ function roughly(seconds) {
   return t("run.left", { n: seconds < FINE ? Math.max(1, Math.ceil(seconds)) : Math.ceil(seconds / 5) * 5 });
 }
 
-/** What a run is doing, in the language of the page where it is known. */
-function doing(run) {
+/** What a run is doing, in the language of the page where it is known; else its step, with what it tries. */
+function doing(run, step) {
   if (has(`phase.${run.phase}`)) return t(`phase.${run.phase}`);
+  if (step) return [t(`phase.${step}`), " (", english(run.phase.split(":")[0]), ")"];
   return run.text ? english(run.text) : t("run.waiting");
 }
 
@@ -84,12 +85,13 @@ export async function follow(id, place, { signal, phases = [] }) {
     bar.value = done;
     const share = done > 0 ? ` · ${percent(done)}` : "";
     const left = timeLeft(now, phases, reached);
-    replace(words, doing(now), `${share} · ${t("run.seconds", { n: Math.round(now.seconds ?? 0) })}`, left === null ? null : h("span", { class: "left" }, ` · ${left}`));
+    replace(words, doing(now, phases[reached]?.[0]), `${share} · ${t("run.seconds", { n: Math.round(now.seconds ?? 0) })}`, left === null ? null : h("span", { class: "left" }, ` · ${left}`));
     steps.forEach((one, place) => (one.className = place < reached ? "done" : place === reached ? "now" : ""));
     if (now.phase !== told) announce(has(`phase.${now.phase}`) ? t(`phase.${now.phase}`) : (now.text ?? ""));
     told = now.phase;
   };
   show(run);
+  dispatchEvent(new Event("work"));
   return new Promise((resolve, reject) => {
     const events = new EventSource(`/api/runs/${id}/events`);
     const close = () => events.close();

@@ -344,10 +344,15 @@ def test_reports_are_in_the_language_of_the_page(client: Client) -> None:
     assert "language" not in client.post(f"/api/tables/{table}/job", {"job": job})["yaml"]
     named = {**job, "output": {"path": "release", "language": "tr"}}
     assert "language: tr" in german.post(f"/api/tables/{table}/job", {"job": named})["yaml"]
-    run = german.post(f"/api/tables/{table}/runs", {"kind": "publish", "job": job})["run"]
+    asked = {"kind": "publish", "job": job, "attack": None}
+    run = german.post(f"/api/tables/{table}/runs", asked)["run"]
     german.done(run)
     audit = german.post(f"/api/runs/{run}/runs", {"kind": "audit"})["run"]
     german.done(audit)
+    shown = german.get(f"/api/runs/{run}")["result"]
+    assert any(one.startswith("60 von 60 Zeilen") for one in shown["explanation"])
+    assert any("Kein Angreifer" in one for one in shown["verdict"]["reasons"])
+    assert "Personen" in shown["promises"][0]["text"]
     for place in (f"{run}/report", f"{run}/report?public=1", f"{audit}/report"):
         assert 'lang="de"' in german.ask("GET", f"/api/runs/{place}").text.replace("'", '"')
 

@@ -60,7 +60,9 @@ class Prepared:
             case "hierarchies":
                 self.tab.see(".tree")
             case "guarantees":
-                self.tab.see("#costs [data-chart]")
+                self.tab.see("#requirements .badge")
+            case "judge":
+                self.tab.see("#results iframe")
             case "release":
                 self.tab.see("#checked .notice")
         return self.tab
@@ -68,7 +70,7 @@ class Prepared:
 
 VIEWS = (
     "open", "table", "roles", "hierarchies", "guarantees", "compare", "publish", "published",
-    "releases", "release",
+    "releases", "release", "judge",
 )  # fmt: skip
 
 
@@ -90,15 +92,19 @@ def prepared(browser: Browser, tmp_path_factory) -> Iterator[Prepared]:
         tab = Tab.new(browser, signed_in(browser, server.address))
         tab.see("#next")
         table = tab.part("table")
+        tab.go("judge", table)
+        tab.upload("input[type=file]", folder / "patients.csv")
+        tab.see("#results iframe")
+        judged = tab.part("run")
         tab.go("guarantees", table)
-        tab.click("#price")
-        tab.see("#costs [data-chart]")
-        costs = tab.part("costs")
+        tab.see("#requirements .badge")
         tab.go("compare", table)
-        tab.run("document.querySelector('input[value=mondrian]').click()")
+        tab.wait("!document.querySelector('#start').disabled")
+        tab.run("document.querySelectorAll('#settings input').forEach((e, n) => n && e.click())")
         tab.click("#start")
         tab.see("[data-choose]")
         tab.click("[data-choose]")
+        tab.click("#look")
         tab.see("#preview [data-chart]")
         compared = tab.run("location.hash").partition("?")[2]
         tab.go("publish", table)
@@ -118,7 +124,8 @@ def prepared(browser: Browser, tmp_path_factory) -> Iterator[Prepared]:
                 "table": ("table", table, ""),
                 "roles": ("roles", table, ""),
                 "hierarchies": ("hierarchies", table, "?column=2"),
-                "guarantees": ("guarantees", table, f"?costs={costs}"),
+                "guarantees": ("guarantees", table, ""),
+                "judge": ("judge", table, f"?run={judged}"),
                 "compare": ("compare", table, f"?{compared}"),
                 "publish": ("publish", table, ""),
                 "published": ("publish", table, f"?run={run}"),
@@ -198,7 +205,7 @@ def test_dark_and_light_follow_the_system(prepared):
 
 
 def test_every_plot_has_a_name_and_its_figures_as_a_table(prepared):
-    for view in ("roles", "guarantees", "compare", "published"):
+    for view in ("roles", "compare", "published"):
         tab = prepared.see(view)
         plots = tab.run(
             "[...document.querySelectorAll('figure[data-chart]')].map(f => ["

@@ -152,6 +152,10 @@ def test_from_the_demo_table_to_a_signed_release_that_the_command_line_repeats(t
     # Guarantees: a preset in words, then one parameter.
     tab.click("[data-preset='internal']")
     tab.wait("document.querySelector(\"[data-parameter='k-anonymity.k']\").value === '3'")
+    tab.click("[data-preset='research']")
+    tab.wait("document.querySelector(\"[data-parameter='k-anonymity.k']\").value === '5'")
+    tab.fill("[data-parameter='distinct-l-diversity.l']", "3")
+    tab.wait("!document.querySelector('[data-preset]:checked')")
     tab.fill("[data-parameter='k-anonymity.k']", "6")
     tab.wait("document.querySelectorAll('#requirements [data-feasible=true]').length === 2")
     tab.click("#open-job")
@@ -307,28 +311,94 @@ def test_compare_choose_a_point_and_see_the_same_rows_before_and_after(tab, tmp_
     make_patients(path, rows=600, seed=3)
     table = open_path(tab, path)
     tab.go("compare", table)
+    tab.wait("!document.querySelector('#start').disabled")
     tab.click("details summary")
-    tab.click("input[value=mondrian]")
-    tab.click("input[value=msa-diversity]")
-    tab.fill("details .field input[type=text]", "2, 3")
+    tab.fill("#k", "10")
+    tab.see("#settings [value='mondrian k=10']")
+    offered = tab.run("[...document.querySelectorAll('#settings input')].map(one => one.value)")
+    assert "msa-diversity" not in offered  # which has no release of this table
+    chosen = ("mondrian", "mondrian k=10")
+    for one in offered:
+        if one not in chosen:
+            tab.click(f"#settings [value='{one}']")
     tab.click("#start")
+    tab.wait("document.querySelector('.steps [data-step=compare] .busy')")
+    tab.go("roles", table)  # it goes on
+    tab.go("compare", table)
     tab.see("[data-chart=frontier] svg", 120)
-    drawn = tab.run("document.querySelectorAll('[data-chart=frontier] .point.live').length")
-    listed = tab.run("document.querySelectorAll('#results > div > .scroll tbody tr').length")
-    assert (drawn, listed) == (2, 3)  # msa-diversity has no release of this table
-    figures = tab.run("document.querySelectorAll('[data-chart=frontier] tbody tr').length")
-    assert figures == drawn + 1  # and the baseline
-    tab.click(f"[data-chart=frontier] [data-point='{drawn - 1}']")  # drawn last, so on top
+    shown = tab.run("[...document.querySelectorAll('table.points tbody th')].map(e => e.innerText)")
+    assert shown == [*chosen, "tables without any link"]
+    assert tab.run("document.querySelectorAll('[data-chart=frontier] .point.live').length") == 3
+    order = tab.run(
+        "[...document.querySelectorAll('#advice, [data-chart=frontier], table.points')]"
+        ".map(one => one.dataset.chart ?? (one.id || one.className))"
+    )
+    assert order == ["frontier", "advice", "points"]
+    tab.click("[data-choose='mondrian k=10']")
+    tab.click("#look")
     tab.see("#preview [data-chart='distribution-zip']", 120)
     label = tab.run("document.querySelector('tr.chosen th').innerText")
     tab.click("#open-job")
     tab.see("#job textarea")
     text = tab.run("document.querySelector('#job textarea').value")
-    assert f"method: {{{label.split()[0]}" in text
+    assert label == "mondrian k=10" and "k-anonymity: {k: 10}" in text
     tab.press("Escape")
     tab.reload()
     tab.see("#preview [data-chart='distribution-zip']", 60)
     assert tab.run("document.querySelector('tr.chosen th').innerText") == label
+
+
+def test_the_output_of_another_tool_is_judged_beside_its_original(tab, tmp_path):
+    lines = [f"{20 + n % 40},{'fm'[n % 2]},{('flu', 'gout', 'none')[n % 3]}" for n in range(240)]
+    (tmp_path / "original.csv").write_text("\n".join(["age,sex,illness", *lines]) + "\n")
+    coarse = [f'"[{20 + n % 40 // 20 * 20}, {40 + n % 40 // 20 * 20}[",*,{line.split(",")[2]}'
+              for n, line in enumerate(lines)]  # fmt: skip
+    (tmp_path / "arx.csv").write_text("\n".join(["age,sex,illness", *coarse]) + "\n")
+    tab.go("judge")
+    tab.upload("input[type=file]", tmp_path / "original.csv")
+    tab.wait("location.hash.startsWith('#/judge/t')")
+    table = tab.part("table")
+    tab.go("roles", table)
+    for column, role in (("age", "quasi-identifier"), ("sex", "quasi-identifier")):
+        tab.role(column, role)
+    tab.role("illness", "sensitive")
+    tab.go("judge", table)
+    tab.upload("input[type=file]", tmp_path / "arx.csv")
+    tab.see("#results iframe", 120)
+    assert "covers a row of the original" in tab.text("#results")
+    assert tab.run("document.querySelector('[data-figure=unique]').dataset.value") == "0"
+    assert "k = 120" in tab.text("#results table")
+    heading = "document.querySelector('iframe').contentDocument.querySelector('h1')"
+    for part in ("check", "measure"):
+        before = tab.wait(f"{heading}?.innerText")
+        tab.click(f"[data-part={part}]")
+        tab.wait(f"{heading}?.innerText !== {json.dumps(before)}")
+    tab.go("roles", table)
+    tab.go("judge", table)  # the result is found again
+    tab.see("#results iframe")
+
+
+def test_presets_attackers_and_rare_requirements(tab):
+    table = open_demo(tab)
+    tab.go("guarantees", table)
+    checked = "document.querySelector('[data-preset]:checked')?.value"
+    assert tab.run(checked) == "research"
+    assert "20%" in tab.text(".preset") and "Colleague" in tab.text(".preset")
+    tab.click("[data-preset=public]")
+    tab.wait("document.querySelector('#attackers').innerText.includes('Archivist')")
+    assert tab.run(checked) == "public"
+    tab.click("#attackers summary")
+    tab.click("[data-attacker=archivist]")
+    tab.wait(f"{checked} === undefined")  # no preset asks for this
+    tab.click("#add summary")
+    assert not tab.run("document.querySelector('[data-add=beta-likeness]').checkVisibility()")
+    tab.click("[data-add=p-diversity]")
+    tab.see("[data-requirement=p-diversity] [data-feasible=false]")
+    values = "[...document.querySelectorAll('#values tbody tr')].map(e => e.innerText)"
+    assert any("Is it no secret" in one for one in tab.run(values))
+    job = json.loads(fetched(tab, f"/api/tables/{table}/draft"))["job"]
+    assert job["attackers"] == ["acquaintance", "colleague", "insider"]
+    assert job["requirements"][-1] == {"p-diversity": {"l": 2}}
 
 
 def test_open_a_release_audit_it_and_find_a_forged_one(tab, tmp_path):

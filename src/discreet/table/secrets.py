@@ -95,10 +95,13 @@ def find_dependencies(columns: Sequence[Column]) -> list[Dependency]:
     known = [c for c in varying if c.counts[c.counts == 1].sum() <= NEARLY * rows]
     weights = columns[0].weights
     step = 1 if weights is not None else -(-rows // LOOKED_AT)
+    entropy = {column.name: _entropy(column.counts) for column in varying}
     dependencies = []
     for first in known:
         for second in varying:
-            if second is first:
+            # H(B|A) ≥ H(B) − H(A)
+            least = 1 - entropy[first.name] / entropy[second.name]
+            if second is first or least > NEARLY + 1e-9:
                 continue
             if step > 1 and _remaining(first, second, step) > UNLIKELY:
                 continue
@@ -153,9 +156,11 @@ def _remaining(first: Column, second: Column, step: int = 1) -> float:
     """
     codes = first.codes[::step].astype(np.int64), second.codes[::step].astype(np.int64)
     pair = codes[0] * second.cardinality + codes[1]
-    pairs, at = np.unique(pair, return_inverse=True)
-    weights = None if first.weights is None else first.weights[::step]
-    count = np.bincount(at, weights, len(pairs)).astype(np.float64)
+    if first.weights is None:
+        pairs, count = np.unique(pair, return_counts=True)
+    else:
+        pairs, at = np.unique(pair, return_inverse=True)
+        count = np.bincount(at, first.weights[::step], len(pairs)).astype(np.float64)
     of_first = (pairs // second.cardinality).astype(np.int64)
     total = np.bincount(of_first, count, first.cardinality)
     whole = _entropy(np.bincount((pairs % second.cardinality).astype(np.int64), count))

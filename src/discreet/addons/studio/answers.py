@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from discreet import DiscreetError, InfeasibleError, JobError, PromiseError, RiskError
+from discreet.statements import Statement, in_language, speaking
 
 LANGUAGES = ("en", "de", "tr")
 LARGEST_BODY = 16 * 2**20  # bytes of JSON
@@ -86,10 +87,11 @@ def endpoint(handler: Handler) -> Endpoint:
             given = await read_json(request) if request.method == "POST" else {}
             language = language_of(request.headers.get("accept-language", ""))
             question = Asked(request.path_params, request.query_params, given, language)
-            found = await run_in_threadpool(handler, question)
+            with speaking(language):
+                found = await run_in_threadpool(handler, question)
+                return found if isinstance(found, Response) else as_json(found)
         except Exception as error:
             return failure(error)
-        return found if isinstance(found, Response) else as_json(found)
 
     return answer
 
@@ -113,24 +115,24 @@ async def read_json(request: Request) -> Mapping[str, Any]:
 
 
 def as_json(data: Any, status: int = 200) -> Response:
-    """Return plain data as an answer; a number that JSON lacks is null."""
-    try:
-        text = json.dumps(data, ensure_ascii=False, allow_nan=False, default=_plain)
-    except ValueError:
-        text = json.dumps(_finite(data), ensure_ascii=False, default=_plain)
+    """Return plain data as an answer."""
+    text = json.dumps(spoken_data(data), ensure_ascii=False, default=_plain)
     return Response(text.encode(), status, media_type="application/json")
+
+
+def spoken_data(data: Any) -> Any:
+    """Return data with statements in the language that is spoken; no number that JSON lacks."""
+    if isinstance(data, Statement):
+        return in_language(data)
+    if isinstance(data, Mapping):
+        return {key: spoken_data(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [spoken_data(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
-
-
-def _finite(data: Any) -> Any:
-    if isinstance(data, Mapping):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def failure(error: Exception) -> Response:

@@ -88,7 +88,7 @@ def _judged(
     said: dict[str, Any] = {
         "requirement": requirement.name,
         "parameters": requirement.parameters(),
-        "sentence": str(sentence),
+        "sentence": sentence,
         "statement": statement_data(sentence),
     }
     try:

@@ -42,6 +42,7 @@ class OpenedTable:
 
     def __init__(self, untyped: UntypedTable) -> None:
         self._untyped = untyped
+        self._proposed: dict[tuple[str | None, Path], ProposedJob] = {}
         self._alone: dict[tuple[str, ...], dict[str, float]] = {}  # by key of persons
         self._secrets: dict[tuple[str, ...], list[dict[str, Any]]] = {}  # by columns
         self._harmless: dict[str, tuple[list[str], str] | None] = {}  # by column
@@ -82,7 +83,9 @@ class OpenedTable:
         """Propose a job, with the guarantees of a preset."""
         if preset is not None and preset not in PRESETS:
             raise InputError(f"There is no preset '{preset}'. Known: {', '.join(PRESETS)}.")
-        return propose_for(self._untyped, folder, preset=preset)
+        if (preset, folder) not in self._proposed:
+            self._proposed[preset, folder] = propose_for(self._untyped, folder, preset=preset)
+        return self._proposed[preset, folder]
 
     def column(self, name: str) -> Column:
         """Return a column by its name."""

@@ -37,7 +37,7 @@ def summarize_release(folder: Path) -> dict[str, Any]:
         "promises": [
             {
                 **promise.model_dump(mode="json"),
-                "text": str(guarantee_line(promise, manifest.unit)),
+                "text": guarantee_line(promise, manifest.unit),
                 "statement": statement_data(stated(promise.to_requirement(), manifest.unit)),
                 "warning": promise.warning,
             }

@@ -37,6 +37,7 @@ REPORT = "report.html"
 RECORD = "record.json"
 RELEASE = "release"
 JOB = "job.yaml"
+RISK = "risk.json"
 TABLE_ENDINGS = (
     ".csv", ".tsv", ".txt", ".tab", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".sav",
     ".zsav", ".dta", ".sas7bdat", ".xpt", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".gz", ".zst",
@@ -97,7 +98,11 @@ class StudioRelease:
         """Return all that the page shows of it."""
         said, facts = summarize_release(self.place), private_facts(self.place)
         facts["singling_out"] = facts["singling_out"] or said["manifest"].get("singling_out")
-        files = ("preview.json", "risk.json", JOB)
+        if (self.entry / RISK).is_file():  # its sentences are in the language of the page
+            spoken = json.loads(self.file(RISK).read_text(encoding="utf-8"))["verdict"]
+            if facts["verdict"] and spoken["verdict"] == facts["verdict"]["verdict"]:
+                facts["verdict"] = spoken
+        files = ("preview.json", RISK, JOB)
         return {
             **self.listed(),
             "folder": self.record.get("place"),

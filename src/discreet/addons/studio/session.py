@@ -36,6 +36,7 @@ from discreet.addons.studio.releases import (
     JOB,
     RELEASE,
     REPORT,
+    RISK,
     StudioRelease,
     StudioReleases,
     absolute,
@@ -44,7 +45,7 @@ from discreet.addons.studio.releases import (
 )
 from discreet.addons.studio.runs import StudioRun, StudioRuns
 from discreet.addons.studio.tables import HIERARCHIES, StudioTable, StudioTables, file_name
-from discreet.addons.studio.work import COMPARISON, JUDGEMENTS, PAGE, PREVIEW, RISK
+from discreet.addons.studio.work import COMPARISON, JUDGEMENTS, PAGE, PREVIEW
 from discreet.api.compare import compared_job
 from discreet.pipeline.decide import require_reason
 from discreet.pipeline.release import ATTACK_SECONDS

@@ -13,8 +13,9 @@ from typing import Any
 
 import discreet
 from discreet import Job, LedgerSettings, Release
+from discreet.addons.studio.answers import spoken_data
 from discreet.addons.studio.release_preview import release_preview
-from discreet.addons.studio.releases import JOB, RELEASE, write_record
+from discreet.addons.studio.releases import JOB, RELEASE, RISK, write_record
 from discreet.api.settings_grid import Setting
 from discreet.io.atomic import write_private
 from discreet.job.proposing.untyped_table import read_untyped
@@ -27,7 +28,6 @@ Progress = Callable[[str, float], None]
 
 PAGE = "page.html"
 PREVIEW = "preview.json"
-RISK = "risk.json"
 COMPARISON = "comparison.json"
 JUDGEMENTS = ("check", "attack", "measure")  # of the table of another tool
 LISTED_ROWS = 1000  # at risk
@@ -156,7 +156,9 @@ def judge(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
     results = dict(zip(JUDGEMENTS, (checked, attacked, measured), strict=True))
     for part, result in results.items():
         result.save_page(folder / f"{part}.html", request.get("language", "en"))
-    return {part: result.to_dict() for part, result in results.items()}
+    said = {part: result.to_dict() for part, result in results.items()}
+    said["attack"]["summary"] = attacked.summary
+    return said
 
 
 def _original(request: Request) -> Job | Path:
@@ -202,7 +204,7 @@ def series(request: Request, folder: Path, progress: Progress) -> dict[str, Any]
 
 
 def _write(place: Path, data: Any) -> None:
-    write_private(place, json.dumps(data, ensure_ascii=False))
+    write_private(place, json.dumps(spoken_data(data), ensure_ascii=False))
 
 
 WORK: dict[str, Callable[[Request, Path, Progress], dict[str, Any]]] = {

@@ -79,10 +79,11 @@ def main() -> None:
         threading.Thread(target=_end_with_server, daemon=True).start()
         from discreet.addons.studio.work import WORK
         from discreet.regular_files import unpacking_at_most
+        from discreet.statements import speaking
 
-        with unpacking_at_most(request["unpacked_limit"]):
+        with unpacking_at_most(request["unpacked_limit"]), speaking(request["language"]):
             result = WORK[request["kind"]](request, Path.cwd(), teller.progress)
-        (Path.cwd() / "result.json").write_text(_json(result), encoding="utf-8")
+            (Path.cwd() / "result.json").write_text(_json(result), encoding="utf-8")
         teller.say({"end": "done"})
     except KeyboardInterrupt:
         teller.say({"end": "cancelled"})

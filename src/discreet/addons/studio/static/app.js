@@ -17,7 +17,7 @@ import table from "./screens/table.js";
 
 const SCREENS = { table, roles, hierarchies, guarantees, compare, publish, releases, judge };
 const FREE = new Set(["table", "releases", "judge"]); // need no table
-const ALIVE = 20_000; // milliseconds
+const [ALIVE, MARK] = [20_000, 2000]; // milliseconds
 
 let leaving = new AbortController();
 let drafted = null; // the draft of the screen
@@ -28,7 +28,7 @@ function head(screen, tableId, draft) {
     const reachable = tableId || FREE.has(name);
     const link = reachable
       ? h("a", { href: address(name, tableId), "aria-current": name === screen ? "step" : null }, words)
-      : h("span", {}, words);
+      : h("span", { title: t("steps.no_table") }, words);
     return h("li", { data: { step: name } }, link);
   });
   const language = select(Object.entries(LANGUAGES), current(), change, { "aria-label": t("language"), id: "language" });
@@ -46,6 +46,20 @@ function head(screen, tableId, draft) {
     h("nav", { "aria-label": t("steps") }, h("ol", { class: "steps" }, steps)),
   );
   document.querySelector(".steps [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  if (tableId) mark(tableId);
+}
+
+let marking = 0;
+/** Mark the steps whose work goes on, until it has ended. */
+async function mark(tableId) {
+  clearTimeout(marking);
+  const { runs } = await get(`/api/runs?table=${tableId}`).catch(() => ({ runs: [] }));
+  const active = new Set(runs.filter((one) => ["waiting", "running"].includes(one.state)).map((one) => one.kind));
+  for (const step of document.querySelectorAll(".steps [data-step]")) {
+    const busy = active.has(step.dataset.step);
+    if (busy !== Boolean(step.querySelector(".busy"))) busy ? step.firstChild.append(h("i", { class: "busy", title: t("run.goes_on") }, h("span", { class: "unseen" }, t("run.goes_on")))) : step.querySelector(".busy").remove();
+  }
+  if (active.size) marking = setTimeout(() => mark(tableId), MARK);
 }
 
 async function change(language) {
@@ -148,6 +162,7 @@ async function begin() {
   const session = await once("/api/session");
   if (session.opened && !location.hash) history.replaceState(null, "", address("table", session.opened));
   addEventListener("hashchange", () => show());
+  addEventListener("work", () => route().table && mark(route().table));
   breathing = setInterval(() => post("/api/alive").catch(() => {}), ALIVE);
   await show(false);
 }

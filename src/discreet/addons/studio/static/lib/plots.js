@@ -4,7 +4,8 @@ import { h, newId, svg } from "./dom.js";
 import { folded, table } from "./pieces.js";
 import { number, percent, t } from "./words.js";
 
-const WIDE = 640;
+const NARROW = 640; // pixels of a window below which plots are drawn narrower, so that their words stay legible
+const wide = () => (innerWidth < NARROW ? 400 : 640);
 
 /** A plot with its title, its note, its key and its figures. */
 export function figure({ name, title, note, key, drawing, columns, rows }) {
@@ -67,8 +68,8 @@ export function legend(names, series = names.map((_, place) => place)) {
 
 /** Points that can be chosen. A point is {x, y, series, label, chosen, faint}. */
 export function scatter({ title, points, across, up, choose, ceiling }) {
+  const [WIDE, height] = [wide(), 380];
   const [left, right, top, bottom] = [64, 18, 14, 46];
-  const height = 380;
   const reach = (values) => {
     const [least, most] = [Math.min(0, ...values), Math.max(...values, 1e-9)];
     return [least, most + (most - least) * 0.08];
@@ -78,7 +79,7 @@ export function scatter({ title, points, across, up, choose, ceiling }) {
   const x = (value) => left + ((value - x0) / (x1 - x0)) * (WIDE - left - right);
   const y = (value) => height - bottom - ((value - y0) / (y1 - y0)) * (height - top - bottom);
   const grid = [
-    steps(x0, x1).map((at) => [
+    steps(x0, x1, WIDE < 640 ? 4 : 5).map((at) => [
       svg("line", { class: "grid", x1: x(at), x2: x(at), y1: top, y2: height - bottom }),
       svg("text", { x: x(at), y: height - bottom + 18, "text-anchor": "middle" }, number(at)),
     ]),
@@ -112,13 +113,15 @@ export function scatter({ title, points, across, up, choose, ceiling }) {
 
 /** Bars of two tables beside each other: {label, before, after} as shares. */
 export function pairedBars({ title, rows }) {
-  const [label, line, gap] = [170, 13, 9];
+  const WIDE = wide();
+  const [label, line, gap] = [WIDE < 640 ? 120 : 170, 13, 9];
+  const longest = Math.floor(label / 7);
   const height = rows.length * (2 * line + gap) + 4;
   const most = Math.max(1e-9, ...rows.flatMap((row) => [row.before ?? 0, row.after ?? 0]));
   const long = (share) => ((share ?? 0) / most) * (WIDE - label - 70);
   const bars = rows.map((row, place) => {
     const y = place * (2 * line + gap) + 2;
-    const short = row.label.length > 24 ? `${row.label.slice(0, 23)}…` : row.label;
+    const short = row.label.length > longest ? `${row.label.slice(0, longest - 1)}…` : row.label;
     const bar = (share, top, series) => [
       svg("rect", { class: `mark s${series}`, x: label, y: top, width: Math.max(0.5, long(share)), height: line - 1 }),
       svg("text", { class: "figure", x: label + long(share) + 6, y: top + line - 3 }, share === null ? "–" : percent(share)),
@@ -133,8 +136,8 @@ export function pairedBars({ title, rows }) {
 }
 
 /** Bars one below another: {label, share, shown, tone}; narrow ones have short labels. */
-export function bars({ title, rows, width = WIDE }) {
-  const [label, line] = [width < WIDE ? 64 : 170, 24];
+export function bars({ title, rows, width = wide() }) {
+  const [label, line] = [width < 640 ? 64 : 170, 24];
   const most = Math.max(1e-9, ...rows.map((row) => row.share ?? 0));
   const long = (share) => ((share ?? 0) / most) * (width - label - 90);
   const drawn = rows.map((row, place) => {

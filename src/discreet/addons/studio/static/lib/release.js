@@ -2,7 +2,7 @@
 
 import { get, post, remove } from "./api.js";
 import { announce, h, replace } from "./dom.js";
-import { badge, button, cards, english, failure, field, folded, notice, section, select, table as draw } from "./pieces.js";
+import { badge, button, cards,  failure, field, folded, notice, section, select, table as draw, told } from "./pieces.js";
 import { previewed } from "./preview.js";
 import { note } from "./route.js";
 import { followed } from "./run.js";
@@ -48,7 +48,7 @@ export async function showRelease(release, place, { signal, given = {}, repairs 
     section(t("releases.check"), checks(release, given, signal, original)),
     release.has.includes("risk.json") ? section(t("publish.at_risk"), risk) : null,
     preview,
-    section(t("publish.explanation"), h("ul", { class: "sentences" }, (release.explanation ?? []).map((one) => english(one, "li")))),
+    section(t("publish.explanation"), h("ul", { class: "sentences" }, (release.explanation ?? []).map((one) => told(one, "li")))),
     removed ? h("p", {}, button(t("releases.remove"), async () => {
       await remove(`/api/releases/${id}`);
       removed();
@@ -78,7 +78,7 @@ function jump(event) {
 function verdictOf(release, actions) {
   const { verdict } = release;
   const { level, words, tone } = verdictWords(verdict?.verdict);
-  const reasons = (verdict?.reasons ?? []).map((one) => english(one, "li"));
+  const reasons = (verdict?.reasons ?? []).map((one) => told(one, "li"));
   return h("div", { class: `notice ${tone} verdict`, data: { verdict: level } },
     h("h2", {}, words),
     verdict ? null : h("p", {}, t("verdict.unknown_text")),
@@ -89,7 +89,7 @@ function verdictOf(release, actions) {
     verdict ? folded(t("verdict.about"),
       verdict.attackers?.length ? h("p", { id: "attackers" }, t("verdict.attackers", { names: verdict.attackers.join(", ") })) : null,
       singledOut(release.singling_out),
-      verdict.stronger?.length ? h("div", { id: "stronger" }, h("h3", {}, t("verdict.stronger")), h("ul", {}, verdict.stronger.map((one) => english(one, "li")))) : null) : null);
+      verdict.stronger?.length ? h("div", { id: "stronger" }, h("h3", {}, t("verdict.stronger")), h("ul", {}, verdict.stronger.map((one) => told(one, "li")))) : null) : null);
 }
 
 /** The share of persons who are unique by quasi-identifiers and none, one, two or all unchanged columns. */
@@ -106,7 +106,7 @@ function singledOut(found) {
 function promisesOf(promises) {
   return draw(
     [
-      { name: t("guarantee"), head: true, cell: (one) => [one.requirement, one.text ? english(one.text, "span", { class: "reason" }) : null] },
+      { name: t("guarantee"), head: true, cell: (one) => [one.requirement, one.text ? told(one.text, "span", { class: "reason" }) : null] },
       { name: t("guarantee.achieved"), cell: (one) => achieved(one.achieved) },
       { name: t("guarantee.holds"), cell: (one) => (one.holds === null || one.holds === undefined ? badge(t("guarantee.unknown")) : one.holds ? badge(t("guarantee.yes"), "good") : badge(t("guarantee.no"), "bad")) },
     ],
@@ -127,7 +127,7 @@ function atRisk(found) {
   const columns = [
     { name: t("row"), number: true, cell: (one) => number(one.row) },
     { name: t("column"), cell: (one) => one.attribute },
-    { name: t("publish.knows"), cell: (one) => english(one.knows ?? "") },
+    { name: t("publish.knows"), cell: (one) => told(one.knows ?? "") },
     { name: t("publish.belief"), number: true, cell: (one) => percent(one.belief) },
   ];
   const [few, rest] = [found.rows.slice(0, FEW), found.rows.slice(FEW, LISTED)];
@@ -264,7 +264,7 @@ export function headline(run) {
   return notice(
     result.ok ? "good" : "bad",
     h("strong", {}, result.ok ? t("releases.ok") : t("releases.not_ok")),
-    problems.length ? h("ul", {}, problems.map((one) => english(one, "li"))) : null,
-    (result.remarks ?? []).length ? h("ul", {}, result.remarks.map((one) => english(one, "li"))) : null,
+    problems.length ? h("ul", {}, problems.map((one) => told(one, "li"))) : null,
+    (result.remarks ?? []).length ? h("ul", {}, result.remarks.map((one) => told(one, "li"))) : null,
   );
 }

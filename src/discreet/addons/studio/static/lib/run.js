@@ -16,24 +16,26 @@ export async function latest(table, kind) {
   return runs.filter((one) => one.kind === kind && shows(one)).at(-1)?.run;
 }
 
-/** Seconds until a run ends, by the share that is done of each phase; null where that is not known yet. */
-function secondsLeft(run, phases, reached, since) {
-  const [weight, all] = [phases[reached]?.[1], phases.reduce((sum, [, one]) => sum + one, 0)];
-  const seconds = run.seconds ?? 0;
-  if (!phases.length || reached < 0 || seconds < SOON) return null;
-  const before = phases.slice(0, reached).reduce((sum, [, one]) => sum + one, 0);
-  const later = all - before - weight;
-  // A phase that tells no share is taken to last as its weight says, at the pace of those before it.
-  const pace = before ? since / before : seconds / Math.max(weight * run.share, all * 0.02);
-  const inside = run.share > 0.05 ? (seconds - since) * (1 / run.share - 1) : Math.max(weight * pace - (seconds - since), 0);
-  return inside + later * pace;
+/** The share of a run that is done, by its phases and their usual shares of the time. */
+function shareDone(run, phases, reached) {
+  if (!phases.length) return run.share;
+  const weights = phases.map(([, weight]) => weight);
+  const sum = (some) => some.reduce((total, one) => total + one, 0);
+  const inside = reached < 0 ? 0 : weights[reached] * (run.share ?? 0);
+  return (sum(weights.slice(0, Math.max(reached, 0))) + inside) / sum(weights);
+}
+
+/** Seconds until a run ends, at the pace of what is done; null until a tenth is, and some seconds have passed. */
+function secondsLeft(run, phases, reached) {
+  const done = shareDone(run, phases, reached);
+  return !phases.length || done < 0.1 || run.seconds < SOON ? null : (run.seconds / done) * (1 - done);
 }
 
 /** The time that is left, in words: by what is done, or by the limit that the run keeps. */
-function timeLeft(run, phases, reached, since) {
+function timeLeft(run, phases, reached) {
   if (run.state !== "running") return null;
-  if (run.budget) return t("run.at_most", { n: Math.max(1, Math.ceil(run.budget - run.seconds)) });
-  const seconds = secondsLeft(run, phases, reached, since);
+  if (run.kind === "compare" && run.budget) return t("run.at_most", { n: Math.max(1, Math.ceil(run.budget - run.seconds)) });
+  const seconds = secondsLeft(run, phases, reached);
   return seconds === null ? null : roughly(seconds);
 }
 
@@ -42,9 +44,10 @@ function roughly(seconds) {
   return t("run.left", { n: seconds < FINE ? Math.max(1, Math.ceil(seconds)) : Math.ceil(seconds / 5) * 5 });
 }
 
-/** What a run is doing, in the language of the page where it is known. */
-function doing(run) {
+/** What a run is doing, in the language of the page where it is known; else its step, with what it tries. */
+function doing(run, step) {
   if (has(`phase.${run.phase}`)) return t(`phase.${run.phase}`);
+  if (step) return [t(`phase.${step}`), " (", english(run.phase.split(":")[0]), ")"];
   return run.text ? english(run.text) : t("run.waiting");
 }
 
@@ -73,21 +76,22 @@ export async function follow(id, place, { signal, phases = [] }) {
   const status = h("div", { class: "running", data: { run: id } }, words, bar, steps.length ? h("ol", { class: "phases" }, steps) : null, cancel);
   replace(place, status);
   let told = "";
-  let [reached, since] = [-1, 0]; // the phase, and the seconds after which it began
+  let reached = -1;
   const show = (now) => {
     run = now;
-    if (now.share === null || now.share === undefined) bar.removeAttribute("value");
-    else bar.value = now.share;
-    const share = now.share > 0 ? ` · ${percent(now.share)}` : "";
     const step = now.state === "running" ? stepOf(now.phase, phases, reached) : -1;
-    if (step > reached) [reached, since] = [step, now.seconds ?? 0];
-    const left = timeLeft(now, phases, reached, since);
-    replace(words, doing(now), `${share} · ${t("run.seconds", { n: Math.round(now.seconds ?? 0) })}`, left === null ? null : h("span", { class: "left" }, ` · ${left}`));
+    reached = Math.max(reached, step);
+    const done = shareDone(now, phases, reached);
+    bar.value = done;
+    const share = done > 0 ? ` · ${percent(done)}` : "";
+    const left = timeLeft(now, phases, reached);
+    replace(words, doing(now, phases[reached]?.[0]), `${share} · ${t("run.seconds", { n: Math.round(now.seconds ?? 0) })}`, left === null ? null : h("span", { class: "left" }, ` · ${left}`));
     steps.forEach((one, place) => (one.className = place < reached ? "done" : place === reached ? "now" : ""));
     if (now.phase !== told) announce(has(`phase.${now.phase}`) ? t(`phase.${now.phase}`) : (now.text ?? ""));
     told = now.phase;
   };
   show(run);
+  dispatchEvent(new Event("work"));
   return new Promise((resolve, reject) => {
     const events = new EventSource(`/api/runs/${id}/events`);
     const close = () => events.close();
@@ -128,8 +132,7 @@ export function outcome(run) {
     "div",
     { class: "notice bad", role: "alert", data: { state: run.state } },
     h("strong", {}, title),
-    english(typeof said === "string" ? said : (said.error ?? said.message ?? ""), "p"),
-    problems.length > 1 ? h("ul", {}, problems.map((one) => english(one, "li"))) : null,
+    problems.length > 1 ? h("ul", {}, problems.map((one) => english(one, "li"))) : english(said.error ?? "", "p"),
   );
 }
 

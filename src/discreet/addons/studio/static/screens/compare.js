@@ -35,9 +35,13 @@ export default async function show({ body, table, given, draft, signal }) {
       return h("label", { class: "check" }, input, one.label);
     };
     const ruled = settings.filter((one) => one.infeasible !== null);
+    const ruledOut = folded(t("compare.ruled_out", { n: ruled.length }), lines(ruled.map((one) => [one.label, one.infeasible])));
+    const none = ruled.length === settings.length;
+    replace(said, none ? notice("warn", h("p", {}, t("compare.none")), h("p", {}, h("a", { href: address("guarantees", table) }, t("compare.ask_less")))) : null);
+    if (none) what.open = ruledOut.open = true;
     replace(tried,
       h("div", { class: "boxes" }, settings.filter((one) => one.infeasible === null).map(box)),
-      ruled.length ? folded(t("compare.ruled_out", { n: ruled.length }), lines(ruled.map((one) => [one.label, one.infeasible]))) : null);
+      ruled.length ? ruledOut : null);
     count();
   };
   const count = () => {
@@ -56,9 +60,8 @@ export default async function show({ body, table, given, draft, signal }) {
       if (!signal.aborted) replace(said, failure(error));
     }
   }, { class: "main", id: "start", disabled: true });
-  const form = h("form", { on: { submit: (event) => event.preventDefault() } },
-    h("div", { class: "row" }, start, h("span", { class: "help" }, t("compare.background"))),
-    folded(t("compare.settings"), tried, h("div", { class: "opening" }, field(t("compare.larger"), larger, t("compare.larger_help"), "k"), field(t("compare.budget"), budget, t("compare.budget_help")))));
+  const what = folded(t("compare.settings"), tried, h("div", { class: "opening" }, field(t("compare.larger"), larger, t("compare.larger_help"), "k"), field(t("compare.budget"), budget, t("compare.budget_help"))));
+  const form = h("form", { on: { submit: (event) => event.preventDefault() } }, h("div", { class: "row" }, start, h("span", { class: "help" }, t("compare.background"))), what);
 
   const showRun = async (run) => {
     start.disabled = true;
@@ -72,7 +75,7 @@ export default async function show({ body, table, given, draft, signal }) {
   const pointsOf = (run, found) => {
     const chart = h("div", { class: "wideplot" });
     const list = h("div", {});
-    const going = h("div", {});
+    const going = h("div", { class: "footbar" });
     const preview = h("div", { id: "preview" });
     const made = found.points.filter((one) => !one.failure);
     const all = [...made, { ...found.unlinked, label: found.unlinked.label, unlinked: true }];
@@ -129,9 +132,9 @@ export default async function show({ body, table, given, draft, signal }) {
       }));
       replace(list, draw([figures[0], choice, ...figures.slice(1), remark], all, { caption: t("compare.releases"), className: "points", row: (one) => ({ class: one.label === label ? "chosen" : "" }) }));
       const chosen = all.find((one) => one.label === label);
-      replace(going, h("div", { class: "footbar" },
+      replace(going,
         h("span", { class: "line" }, chosen ? t("compare.chosen", { name: nameOf(chosen) }) : t("compare.choose_first")),
-        h("span", { class: "ways" }, chosen ? button(t("compare.look"), look, { id: "look" }) : null, h("a", { class: `button${chosen ? " main" : ""}`, id: "next", href: address("publish", table) }, t("next.publish")))));
+        h("span", { class: "ways" }, chosen ? button(t("compare.look"), look, { id: "look" }) : null, h("a", { class: `button${chosen ? " main" : ""}`, id: "next", href: address("publish", table) }, t("next.publish"))));
     };
     redraw();
     if (given.preview) showPreview(given.preview);
@@ -152,7 +155,7 @@ export default async function show({ body, table, given, draft, signal }) {
     ];
   };
 
-  replace(body, form, said, results);
+  replace(body, said, form, results);
   await plan();
   const run = given.run ?? (await latest(table, "compare"));
   if (run) {

@@ -20,6 +20,7 @@ const GROUPS = {
 };
 const USUAL = new Set(["k-anonymity", "distinct-l-diversity", "p-diversity", "entropy-l-diversity", "t-closeness"]);
 const SERIES = new Set(["m-invariance", "rho-different", "m-invariance-in-series", "rho-different-in-series", "bcf-anonymity-in-series"]);
+const FEW = 6; // sensitive columns that are shown at once
 const LIKELY = 0.5; // share of one value above which a belief in it is more likely than not
 
 /** The name and parameters of what a job writes as `name` or `{name: {…}}`. */
@@ -261,5 +262,11 @@ function valuesOf(found, table) {
     { name: t("guarantees.belief"), number: true, cell: (one) => percent(one.largest_share) },
     { name: t("remark"), className: "why", cell: remark },
   ];
-  return [h("p", { class: "help" }, t("guarantees.best_help")), draw(columns, found.sensitive, { caption: t("guarantees.best") })];
+  const sorted = [...found.sensitive].sort((a, b) => b.largest_share - a.largest_share);
+  const rest = sorted.slice(FEW);
+  return [
+    h("p", { class: "help" }, t("guarantees.best_help")),
+    draw(columns, sorted.slice(0, FEW), { caption: t("guarantees.best") }),
+    rest.length ? folded(t("publish.more_listed", { n: rest.length }), draw(columns, rest, { caption: t("guarantees.best") })) : null,
+  ];
 }

@@ -2,7 +2,7 @@
 
 import { get, post } from "../lib/api.js";
 import { h, replace } from "../lib/dom.js";
-import { badge, button, cards, english, failure, field, folded, notice, section, select, table as draw } from "../lib/pieces.js";
+import { badge, button, cards, failure, field, folded, notice, section, select, table as draw, told } from "../lib/pieces.js";
 import { dropZone, placeForm } from "../lib/places.js";
 import { address, go, note } from "../lib/route.js";
 import { followed, latest } from "../lib/run.js";
@@ -81,14 +81,14 @@ function judged(run, { check, attack, measure }) {
   ];
   const attackers = [
     { name: t("judge.attacker"), head: true, cell: (one) => one.attack },
-    { name: t("judge.aim"), cell: (one) => english(one.aim) },
+    { name: t("judge.aim"), cell: (one) => told(one.aim) },
     { name: t("judge.success"), number: true, cell: (one) => percent(one.success.rate) },
     { name: t("judge.interval"), number: true, cell: (one) => one.success.interval.map(percent).join(" – ") },
     { name: t("judge.without"), number: true, cell: (one) => percent(one.baseline.rate) },
   ];
   return [
     section(t("judge.found"),
-      notice("", h("p", {}, h("strong", {}, t(`shape.${attack.shape}`)), ` ${t("judge.rows", { n: attack.rows, of: attack.original_rows })}`), attack.summary?.text ? english(attack.summary.text, "p") : null),
+      notice("", h("p", {}, h("strong", {}, t(`shape.${attack.shape}`)), ` ${t("judge.rows", { n: attack.rows, of: attack.original_rows })}`), attack.summary ? told(attack.summary, "p") : null),
       cards([
         ...(unique === null ? [] : [{ key: "unique", name: t("judge.unique"), shown: percent(unique), value: unique, tone: unique > 0 ? "bad" : "good" }]),
         { key: "copies", name: t("judge.copies"), shown: number(attack.unique_copies), value: attack.unique_copies, tone: attack.unique_copies ? "warn" : "good" },

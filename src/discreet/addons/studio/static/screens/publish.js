@@ -77,7 +77,7 @@ export default async function show({ body, table, given, draft, signal }) {
     const search = async () => {
       try {
         const { run } = await post(`/api/tables/${table}/runs`, { kind: "repair", ...(await draft.shown()) });
-      if (signal.aborted) return; // another screen is shown by now
+        if (signal.aborted) return; // another screen is shown by now
         note({ repair: run });
         await follow(run);
       } catch (error) {
@@ -129,5 +129,11 @@ function summary(draft) {
     .map(([role, names]) => h("li", {}, h("strong", {}, t(`roles.plural.${role}`)), `: ${number(names.length)}`, names.length <= 8 ? ` · ${names.join(", ")}` : ""));
   return h("div", { class: "opening summary" },
     h("div", {}, h("h2", {}, t("publish.roles")), h("ul", { class: "sentences" }, roles)),
-    h("div", {}, h("h2", {}, t("publish.guarantees")), h("ul", { class: "sentences" }, requirements.length ? requirements : h("li", {}, t("publish.by_method"))), h("p", {}, t("publish.method", { name: method }))));
+    h("div", {}, h("h2", {}, t("publish.guarantees")), h("ul", { class: "sentences" }, requirements.length ? requirements : h("li", {}, t("publish.by_method"))), h("p", {}, t("publish.method", { name: method })), attackersOf(draft.job)));
+}
+
+/** Whom the verdict will be about. */
+function attackersOf({ attackers = "research" }) {
+  const names = typeof attackers === "string" ? t(`preset.${attackers}`) : Array.isArray(attackers) ? attackers.map((one) => t(`attacker.${one}`)).join(", ") : Object.keys(attackers).join(", ");
+  return h("p", {}, t("publish.audience", { names }));
 }

@@ -27,7 +27,7 @@ export default async function show({ body, table, given, draft, signal }) {
   replace(
     body,
     releases.length ? h("div", { id: "releases" }, draw(columns, releases, { caption: t("releases.title") })) : notice("", h("p", {}, t("releases.none"))),
-    section(t("releases.open"), placeForm({
+    section(t("releases.another"), placeForm({
       name: t("releases.path"),
       help: t("releases.path_help"),
       kinds: ["release"],

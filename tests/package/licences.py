@@ -1,7 +1,7 @@
 """The licences of the packages that discreet installs, from the metadata of those packages.
 
-``python -m tests.package.licences`` writes ``requirements/licences.md`` from this environment, with all
-extras installed. ``make package`` writes those of a base install beside the wheel.
+``python -m tests.package.licences`` writes ``requirements/licences.md`` from this environment,
+with all extras installed. ``make package`` writes those of a base install beside the wheel.
 """
 
 from __future__ import annotations

@@ -169,9 +169,8 @@ def publish(
     verdict = release.verdict()
     lines = published_lines(release.manifest, release.private, place, verdict, job)
     if verdict.word == READY and key is None:
-        lines.append(
-            f"To add a signature: discreet keys new KEY, then discreet publish {job} --force --sign KEY"
-        )
+        sign = f"discreet keys new KEY, then discreet publish {job} --force --sign KEY"
+        lines.append(f"To add a signature: {sign}")
     if out.verbose:
         lines += published_details(release.manifest, release.private)
     out.result(_published_data(release, place), lines, verdict.tone)

@@ -197,7 +197,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Proposed roles against roles by hand.")
     parser.add_argument("--rows", type=int, default=2000, help="of each made-up table")
     parser.add_argument("--wrong", action="store_true", help="list the wrong proposals")
-    parser.add_argument("--public", choices=("looked", "held", "drawn"), help="tables of repositories")
+    parser.add_argument(
+        "--public", choices=("looked", "held", "drawn"), help="tables of repositories"
+    )
     given = parser.parse_args()
     start = time.perf_counter()
     groups = _groups(given.public, given.rows)

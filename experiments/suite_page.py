@@ -192,9 +192,10 @@ def page_of(rows: pl.DataFrame, lines: pl.DataFrame, name: str, beside: str) -> 
     parts = [
         "# The suite: all methods on all tables",
         "`python -m experiments suite --output suite.csv` runs it (an interrupted run goes on "
-        "where it ended), `python -m experiments suite --page experiments/results/suite.md --output "
-        f"docs/experiments/{name}` makes this page from [the rows]({beside}{name}) alone. {len(rows):,} runs, "
-        f"{len(failed):,} of them infeasible, {hours:.0f} minutes of processor time; version "
+        "where it ended), `python -m experiments suite --page "
+        f"experiments/results/suite.md --output docs/experiments/{name}` makes this page from "
+        f"[the rows]({beside}{name}) alone. {len(rows):,} runs, {len(failed):,} of them "
+        f"infeasible, {hours:.0f} minutes of processor time; version "
         f"{versions}, commit {commits}. A second run of "
         "this commit gives the same rows apart from times.",
         SETTING,
@@ -211,7 +212,8 @@ def page_of(rows: pl.DataFrame, lines: pl.DataFrame, name: str, beside: str) -> 
         "## What correlation costs",
         f"![Error of associations against correlation]({beside}suite-correlation.svg)",
         "## What more sensitive attributes cost",
-        f"![Error of associations against the number of attributes]({beside}suite-attributes.svg)\n\n"
+        "![Error of associations against the number of attributes]"
+        f"({beside}suite-attributes.svg)\n\n"
         f"![What an insider believes]({beside}suite-insider.svg)",
         "## Main table",
         f"Two sensitive attributes, ℓ = {OF_ELL}. *Associations* is the error of the two-way "

@@ -110,7 +110,7 @@ def outcomes() -> Iterator[tuple[str, str, str, str]]:
                 same = type_of(frame) == type_of(given)
                 if role == "generalized":
                     text = type_of(convert(people(COLUMNS["text"])))
-                    change = "" if name == "text" else "generalized"
+                    change = "" if name == "text" else "coarser"
                     assert (schema.change, type_of(frame)) == (change, schema.published)
                     assert schema.published in (text, "str"), (name, kind)
                 else:

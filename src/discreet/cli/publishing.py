@@ -169,8 +169,8 @@ def publish(
     verdict = release.verdict()
     lines = published_lines(release.manifest, release.private, place, verdict, job)
     if verdict.word == READY and key is None:
-        sign = f"discreet keys new KEY, then discreet publish {job} --force --sign KEY"
-        lines.append(f"To add a signature: {sign}")
+        command = f"discreet keys new KEY, then discreet publish {job} --force --sign KEY"
+        lines.append(f"To add a signature: {command}")
     if out.verbose:
         lines += published_details(release.manifest, release.private)
     out.result(_published_data(release, place), lines, verdict.tone)

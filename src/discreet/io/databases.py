@@ -363,7 +363,9 @@ def _write_frame(database: Database, name: str, frame: pl.DataFrame, *, force: b
 
 
 def _type_of(dtype: pl.DataType, dialect: Dialect) -> str:
-    if dtype.is_decimal():
+    import polars as pl
+
+    if isinstance(dtype, pl.Decimal):
         return f"NUMERIC({dtype.precision}, {dtype.scale})" if dialect != "sqlite" else "TEXT"
     if dtype.is_integer():
         return "BIGINT"

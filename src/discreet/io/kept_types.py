@@ -65,7 +65,7 @@ class ColumnSchema:
     role: Role
     source: str
     published: str
-    change: Literal["", "generalized", "form"]  # 'form': the library has no such column
+    change: Literal["", "coarser", "form"]  # 'form': the library has no such column
 
 
 def exact_columns(columns: Sequence[PublishedColumn], source: CodedTable) -> list[PublishedColumn]:
@@ -150,12 +150,12 @@ def schema_of(frame: Any, roles: Mapping[str, Role], like: FrameTypes) -> dict[s
     for name, role in roles.items():
         before, after = like.types.get(name), published[name]
         changed = before is not None and _bare(before) != _bare(after)
-        generalized = changed and role is Role.QUASI_IDENTIFIER
+        coarser = changed and role is Role.QUASI_IDENTIFIER
         schema[name] = ColumnSchema(
             role,
             "" if before is None else str(before),
             str(after),
-            "generalized" if generalized else "form" if changed else "",
+            "coarser" if coarser else "form" if changed else "",
         )
     return schema
 

@@ -114,8 +114,10 @@ def diverge(original: CodedTable, release: Implied) -> Divergence:
     """Return how far a release is from the original, and the baseline."""
     sides = original.quasi_identifiers, original.sensitive
     counted, drawn = _counted_pairs(original)
+    published, unlinked = _distances(original, [release, ImpliedUnlinked(sides, original.rows)])
     return Divergence(
-        *_distances(original, [release, ImpliedUnlinked(sides, original.rows)]),
+        published,
+        unlinked,
         pairs_left_out=len(_pairs(original)) - len(_kept_pairs(original)),
         pairs_drawn=len(counted) if drawn else None,
     )

@@ -301,11 +301,16 @@ def _floats(texts: pl.Series) -> pl.Series:
     return pl.Series(numbers, dtype=pl.Float64).set(texts.is_null(), None)
 
 
+def _longest(texts: pl.Series) -> int:
+    """Return the number of characters of the longest text."""
+    return max(texts.str.len_chars().drop_nulls().to_list(), default=0)
+
+
 def _decimals(texts: pl.Series) -> pl.Series:
     """Return decimals with the digits of the longest fraction; texts where these are too many."""
     parts = texts.str.strip_chars_start("-").str.split_exact(".", 1).struct.unnest()
-    scale = int(parts["field_1"].str.len_chars().max() or 0)
-    digits = scale + int(parts["field_0"].str.len_chars().max() or 0)
+    scale = _longest(parts["field_1"])
+    digits = scale + _longest(parts["field_0"])
     if digits > MOST_DIGITS:
         return texts
     return _with_unconverted(texts, texts.cast(pl.Decimal(MOST_DIGITS, scale), strict=False))

@@ -124,10 +124,10 @@ def compared_settings(
         settings += settings_of(job, [job.method.name], {"k": larger})
     judged, jobs = [], []
     for setting in settings:
-        reason, asked = _infeasible(setting, job, table, persons)
-        if asked is None or asked not in jobs:  # two settings may ask for the same
+        reason, settled = _infeasible(setting, job, table, persons)
+        if settled is None or settled not in jobs:  # two settings may ask for the same
             judged.append((setting, reason))
-            jobs.append(asked)
+            jobs.append(settled)
     return judged
 
 

@@ -329,3 +329,20 @@ def test_siblings_of_one_scale_get_one_role():
     roles = {name: one.role for name, one in suggest_roles(columns).items()}
     sensitive, known = Role.SENSITIVE, Role.QUASI_IDENTIFIER
     assert [roles[name] for name in names] == [sensitive, sensitive, known, known]
+
+
+@pytest.mark.parametrize(
+    ("levels", "decimal"),
+    [
+        (["0,70", "1,2", "3"], ","),
+        (["1,200", "3,400", "5,000"], None),  # may be thousands
+        (["0,70", "1,2", "x"], None),
+    ],
+)
+def test_decimal_commas_are_read_as_such(levels, decimal, tmp_path):
+    place = tmp_path / "lab.csv"
+    lines = [f"{row};{levels[row % 3]}" for row in range(60)]
+    place.write_text("\n".join(["nr;creatinine", *lines, ""]), encoding="utf-8")
+    proposed = dc.propose(place)
+    assert proposed.job.source.decimal == (decimal or ".")
+    assert (proposed.job.attributes["creatinine"].type == "number") == (decimal is not None)

@@ -138,6 +138,31 @@ def test_the_same_seed_gives_the_same_repairs(job):
     assert {**first, "seconds": 0} == {**second, "seconds": 0}
 
 
+def test_a_table_with_dates_in_another_form_and_decimal_commas_is_repaired(tmp_path):
+    rng = np.random.default_rng(7)
+    days = np.datetime64("1940-01-01") + rng.integers(0, 20_000, 300)
+    born = [day.strftime("%d.%m.%Y") for day in days.tolist()]
+    levels = [f"{number:.1f}".replace(".", ",") for number in rng.integers(5, 25, 300) / 10]
+    drugs = ["Steady"] + ["No"] * 299
+    rows = [";".join(row) for row in zip(born, levels, drugs, strict=True)]
+    (tmp_path / "lab.csv").write_text("\n".join(["born;level;drug", *rows, ""]), encoding="utf-8")
+    job = tmp_path / "job.yaml"
+    job.write_text(
+        "source: {path: lab.csv, decimal: ','}\n"
+        "attributes:\n"
+        "  born: {role: quasi-identifier, type: date, format: '%d.%m.%Y'}\n"
+        "  level: {role: sensitive, type: number}\n"
+        "  drug: {role: sensitive}\n"
+        "requirements: [{k-anonymity: {k: 3}}, {distinct-l-diversity: {l: 2}}]\n"
+        "method: mondrian\n",
+        encoding="utf-8",
+    )
+    found = dc.repair(None, job, budget=60)
+    assert found.repairs[0].verdict == "Ready to sign"
+    compared = dc.compare(None, job, methods=["mondrian"])
+    assert compared.points[0].failure is None
+
+
 def test_one_rare_value_is_named_and_does_not_cost_all_information(tmp_path):
     rows = 400
     table = people(rows, drug=["Steady"] + ["No"] * (rows - 1)).drop("visits")

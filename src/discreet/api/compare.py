@@ -84,9 +84,11 @@ class Original:
         else:
             source = read_source(job, data, None, lambda share: progress("reading", share))
             table, kept = source.table, source.kept
+        # The frame has cells as they are published: dates in ISO form, sets joined and collapsed.
+        plain: dict[str, Any] = dict.fromkeys(("collapse", "columns", "format"))
         attributes = {
             column.name: job.attributes[column.name].model_copy(
-                update={"type": column.type, "multi_valued": column.separator, "collapse": None}
+                update={**plain, "type": column.type, "multi_valued": column.separator}
             )
             for column in table
         }

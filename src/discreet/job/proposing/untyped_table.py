@@ -104,6 +104,9 @@ def _read_file(path: Path, options: Mapping[str, Any]) -> UntypedTable:
         return UntypedTable(table, written, source.missing, notices=notices)
     tokens = [token for token in MISSING_TOKENS if any((c.text == token).any() for c in table)]
     missing = tuple(dict.fromkeys((*source.missing, *tokens)))
+    if "decimal" not in options and _decimal_commas(table, missing):
+        written["decimal"] = ","
+        source = source.model_copy(update={"decimal": ","})
     formats = {c.name: found for c in table if (found := other_date_format(c, missing))}
     specs = {
         c.name: ColumnSpec(Role.INSENSITIVE, ValueType.DATE, date_format=formats[c.name])
@@ -116,6 +119,24 @@ def _read_file(path: Path, options: Mapping[str, Any]) -> UntypedTable:
     specs |= {name: ColumnSpec(Role.DROP) for name in names if name not in specs}
     typed = read_table(source.model_copy(update={"missing": missing}), specs)
     return UntypedTable(typed, written, missing, formats, notices)
+
+
+def _decimal_commas(table: CodedTable, missing: Sequence[str]) -> bool:
+    """Return whether numbers of some column have decimal commas, and those of none points.
+
+    Three digits behind each comma may as well be thousands.
+    """
+    commas = False
+    for column in table:
+        text = column.text.drop_nulls()
+        text = text.filter(~text.is_in(list(missing)))
+        if not len(text):
+            continue
+        if text.str.contains(r"^[+-]?\d*\.\d+$").all():
+            return False
+        is_comma = text.str.contains(r"^[+-]?\d+(,\d+)?$").all()
+        commas |= is_comma and text.str.contains(r",(\d{1,2}|\d{4,})$").any()
+    return commas
 
 
 def _lacks_header(source: Source) -> bool:

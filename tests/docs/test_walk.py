@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from typing import Any
+
 import pytest
-from tests.docs.notebooks import ROOT
-from tests.docs.walk import walk
+from tests.commands import COMMANDS
+from tests.docs.notebooks import BLOCK, ROOT
+from tests.docs.walk import Output, walk
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/quick-start.md"])
@@ -13,3 +20,34 @@ def test_a_walk_prints_what_the_page_shows(page, tmp_path):
     assert len(outputs) >= 2
     for output in outputs:
         assert output.agrees, f"{page} shows:\n{output.shown}\nprinted:\n{output.printed}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_printed_command_is_one(page):
+    """Blocks of commands for a reader's own files are not run: their options must exist."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(?:sh)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    for line in lines:
+        if line.strip().startswith("discreet "):
+            assert_parsed(COMMANDS, line)
+    for line in re.findall(r"`(discreet [a-z][^`\n…]*)`", text):
+        assert_parsed(COMMANDS, line)
+
+
+def assert_parsed(command: Any, line: str) -> None:
+    """Follow the names of commands; then all options must be known."""
+    words = shlex.split(re.split(r"[|;>&]", line)[0], comments=True)[1:]
+    while hasattr(command, "commands") and words and not words[0].startswith("-"):
+        command, words = command.get_command(None, words[0]), words[1:]
+        assert command is not None, line
+    named = {word.partition("=")[0] for word in words if word.startswith("-") and word != "-"}
+    known = {name for parameter in command.params for name in parameter.opts}
+    assert named <= known | {"--help"}, line
+
+
+def test_a_page_that_shows_nothing_does_not_agree_with_what_is_printed():
+    assert not Output("", "Verdict\n", (0, 0)).agrees
+    assert all(
+        block[2].strip() for page in PAGES for block in BLOCK.finditer(page.read_text("utf-8"))
+    )

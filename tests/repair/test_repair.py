@@ -231,10 +231,10 @@ def test_kept_repairs_are_not_applied_to_a_job_that_changed(job):
 def test_a_trial_that_takes_too_long_ends_with_the_budget(job, monkeypatch):
     judged = trials._judged
 
-    def slow(release, ends, progress, ledger, whole):
-        if not whole:
+    def slow(release, ends, progress, ledger, errors):
+        if not errors:  # on the sample
             time.sleep(30)
-        return judged(release, ends, progress, ledger, whole)
+        return judged(release, ends, progress, ledger, errors)
 
     monkeypatch.setattr(trials, "_judged", slow)
     begun = time.monotonic()

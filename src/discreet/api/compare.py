@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from discreet import __version__
 from discreet.api.settings_grid import Setting, settings_of, suited_settings
-from discreet.api.trials import Trial, try_job
+from discreet.api.trials import try_job
 from discreet.attacks.downcoding import pinned_share
 from discreet.by_name import nearest
 from discreet.errors import DiscreetError, InputError, PromiseError
@@ -37,7 +37,6 @@ from discreet.methods.base import Method, Progress, no_progress
 from discreet.methods.unlinked.unlinked import Unlinked
 from discreet.pipeline.prepare import expand_sets, sensitive_marks
 from discreet.pipeline.read import read_data, read_source
-from discreet.pipeline.record import ledger_for_reading
 from discreet.pipeline.release import Release
 from discreet.pipeline.run import make_release, prove_release
 from discreet.regular_files import read_text
@@ -58,7 +57,6 @@ from discreet.utility.queries import QueryWorkload, query_errors
 
 JUDGING = 0.25  # share of a time budget that is kept for the verdicts of recommended releases
 UNLINKED = Setting(Unlinked.name, {}, {})
-_LONGEST = 1e6  # seconds of a verdict without a time budget
 _ROW = "row of a comparison"  # the identifier of rows for a ledger
 _PERSON = "person of a comparison"  # the identifier of persons who keep several rows
 
@@ -261,24 +259,15 @@ def _verdict(
     point: Point, job: Job, data: Any, seed: int, ends: float, progress: Progress
 ) -> str | None:
     """Return what ``publish`` would say of a release; None where that is not known in time."""
-    left = min(ends - time.monotonic(), _LONGEST)
-    latest = time.monotonic() + left
     applied = _setting_of(point).applied(job)
     if applied.method.needs_history:
         return None  # its verdict is about a series, in a ledger
 
-    def judge(tell: Progress) -> Trial:
-        with ledger_for_reading(applied) as ledger:
-            return try_job(applied, applied, data, seed, latest, tell, ledger, whole=False)
-
     def tell(phase: str, share: float) -> None:
         progress(f"{point.label}: verdict, {phase}", share)
 
-    try:
-        trial = within(left, judge, tell)
-    except OutOfTimeError:
-        return None
-    return trial.word or REFUSE
+    trial = try_job(applied, data, seed, ends - time.monotonic(), tell)
+    return None if trial is None else trial.word or REFUSE
 
 
 def _setting_of(point: Point) -> Setting:

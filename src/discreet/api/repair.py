@@ -16,10 +16,9 @@ import json
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,14 +32,9 @@ from discreet.job.edits import REMOVED, Edit, edited_job, edited_text, flow
 from discreet.job.model import Job
 from discreet.job.yaml_lines import load_yaml
 from discreet.methods.base import Progress, no_progress
-from discreet.pipeline.record import ledger_for_reading
 from discreet.regular_files import path_of, read_text
 from discreet.report.risk_verdict import READY
 from discreet.statements import Statement
-from discreet.table.interrupts import OutOfTimeError, interruptible
-
-if TYPE_CHECKING:
-    from discreet.ledger.ledger import Ledger
 
 BUDGET = 60.0  # seconds
 SAMPLE = 2_000  # rows on which changes are tried
@@ -398,10 +392,10 @@ class _Search:
         return [*explored, *self._pruned(ready, ends)]
 
     def _at_once(self, root: _Attempt) -> list[tuple[Change, ...]]:
-        """The foremost changes for each of several problems, all at once; then the next ones."""
+        """The foremost changes for each of several problems, all at once; then the next two."""
         together = []
         first = [change for changes in self._proposed(root)[:1] for change in changes]
-        for skipped in (0, 1):
+        for skipped in range(3):
             chosen: tuple[Change, ...] = ()
             for problem in sorted(root.trial.problems):
                 able = [change for change in first if problem in change.solves]
@@ -540,7 +534,7 @@ class _Search:
         }  # a value that is frequent in the table may be unique in the sample
         relaxed = job.model_copy(update={"attributes": attributes})
         what = Statement("repair.progress.sample", trial=self._tried + 1)
-        trial = self._timed(relaxed, job, self._frame, share, what)
+        trial = self._timed(relaxed, self._frame, share, what, judged=job)
         self._usual = self._usual or (0.0 if trial is None else trial.seconds)
         return None if trial is None else trial.of_larger_table(self._coarser)
 
@@ -551,36 +545,16 @@ class _Search:
         except JobError:
             return None
         what = Statement("repair.progress.whole", trial=self._tried + 1)
-        return self._timed(job, job, self._data, self._left(), what, whole=True)
+        return self._timed(job, self._data, self._left(), what, errors=True)
 
     def _timed(
-        self, job: Job, judged: Job, data: Any, seconds: float, what: str, *, whole: bool = False
+        self, job: Job, data: Any, seconds: float, what: str, **options: Any
     ) -> Trial | None:
         """Run a trial in its share of the time; None where it takes longer."""
         self._tried += 1
-        begun = time.monotonic()
-        ends = begun + seconds
-        tell = self._told(what)
-
-        def progress(phase: str, share: float) -> None:
-            if time.monotonic() > ends:
-                raise OutOfTimeError
-            tell(phase, share)
-
-        progress("", 0.0)
-        opened: AbstractContextManager[Ledger | None] = nullcontext()
-        if whole:
-            opened = ledger_for_reading(job)
-        try:
-            with opened as ledger:
-                trial = interruptible(
-                    lambda: try_job(job, judged, data, self._seed, ends, progress, ledger, whole),
-                    max(seconds, 0.001),
-                )
-        except OutOfTimeError:
-            self._cut = True
-            return None
-        return replace(trial, seconds=time.monotonic() - begun)
+        trial = try_job(job, data, self._seed, seconds, self._told(what), **options)
+        self._cut |= trial is None
+        return trial
 
     def _repair(self, node: _Attempt) -> Repair:
         job = edited_job(self._job, node.edits)

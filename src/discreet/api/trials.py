@@ -17,22 +17,20 @@ import numpy as np
 
 from discreet.api.job_changes import Problem
 from discreet.attacks.registry import ATTACKS
-from discreet.attacks.run import AttackReport, run_attacks
+from discreet.attacks.run import AttackReport
 from discreet.errors import DiscreetError, InfeasibleError, JobError
 from discreet.job.model import Job
 from discreet.methods.base import Progress
 from discreet.methods.unlinked.unlinked import Unlinked
-from discreet.pipeline.one_machine import LocalReading
-from discreet.pipeline.prove import audit_reading, read_population, verify_attacks
+from discreet.pipeline.prove import attack_reading, audit_reading, verify_attacks
+from discreet.pipeline.record import ledger_for_reading
 from discreet.pipeline.release import Proof, Release
 from discreet.pipeline.run import make_release
 from discreet.releases.analyst_errors import AnalystError, analyst_errors
-from discreet.releases.audit.audit import Audit, audit_tables
-from discreet.releases.manifest import Manifest
 from discreet.releases.measure import measure_release, read_utility
 from discreet.report.risk_verdict import LOOK, READY, REFUSE, Review, RiskVerdict
 from discreet.table.budgets import FIGURE_ROWS
-from discreet.table.interrupts import OutOfTimeError
+from discreet.table.interrupts import OutOfTimeError, within
 from discreet.table.roles import Role
 from discreet.utility.figures import Measures
 
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
 
 COARSE_LOSS = 0.3  # of quasi-identifiers, above which a release says too little
 LINK = 0.3  # what it costs to lose the link of quasi-identifiers and sensitive attributes
+LONGEST = 1e6  # seconds of the attacks of a trial without a time limit
 _LEVEL = re.compile(r"\(level (\d+) of its hierarchy\)")  # in the aim of a finding
 
 
@@ -114,51 +113,50 @@ class Trial:
         return float(np.mean(lost or [0.0])) + self.rows_lost / max(self.rows, 1) + link
 
 
-class _Unordered(LocalReading):
-    """Tables whose guarantees are audited, without a comparison of rows and order.
-
-    That comparison finds defects of a method. No change of a job affects it, and it takes longer
-    than all else.
-    """
-
-    def __init__(self, reading: LocalReading) -> None:
-        super().__init__(reading.tables, reading._task, reading._source_rows)
-
-    def audit(self, manifest: Manifest) -> Audit:
-        return audit_tables(self.tables, manifest, self._task, self._source_rows, compared=False)
-
-
 def try_job(
     job: Job,
-    judged: Job,
     data: Any,
     seed: int,
-    ends: float,
+    seconds: float,
     progress: Progress,
-    ledger: Ledger | None,
-    whole: bool,
-) -> Trial:
+    *,
+    judged: Job | None = None,
+    errors: bool = False,
+) -> Trial | None:
     """Make a release of a job in memory, and judge it as ``publish`` would.
 
-    ``judged`` is the job that the verdict is about, where the release was made by a relaxed one.
+    None where it takes more than so many seconds. ``judged`` is the job that the verdict is about,
+    where the release is made by a relaxed one. With ``errors``, counts of analysts are compared.
     """
+    begun = time.monotonic()
+
+    def work(tell: Progress) -> Trial:
+        with ledger_for_reading(job) as ledger:
+            try:
+                release = make_release(data, job, seed=seed, progress=tell, ledger=ledger)
+                # What changes of a job cannot repair does not count.
+                release.job = (judged or job).confirmed()
+                return _judged(release, begun + seconds, tell, ledger, errors)
+            except DiscreetError as error:
+                return _failed(job, error)
+
     try:
-        release = make_release(data, job, seed=seed, progress=progress, ledger=ledger)
-        release.job = judged.confirmed()  # what changes of a job cannot repair does not count
-        return _judged(release, ends, progress, ledger, whole)
+        trial = within(seconds, work, progress)
     except OutOfTimeError:
-        raise
-    except InfeasibleError as error:
-        shares = [one.get("largest_shares") for one in error.failures]
-        names = [name for one in shares if isinstance(one, Mapping) for name in one]
+        return None
+    return replace(trial, seconds=time.monotonic() - begun)
+
+
+def _failed(job: Job, error: DiscreetError) -> Trial:
+    """Why nothing can be published, as a trial."""
+    if isinstance(error, InfeasibleError):
+        shares = [failure.get("largest_shares") for failure in error.failures]
+        names = [name for share in shares if isinstance(share, Mapping) for name in share]
         problems = frozenset(Problem) - {Problem.REFUSED, Problem.UNCOVERED}
         return Trial(None, (str(error),), problems=problems, accused=tuple(dict.fromkeys(names)))
-    except JobError as error:
-        refused = _refused(job, error)
-        problems = frozenset({Problem.REFUSED} if refused else ())
-        return Trial(None, (str(error),), problems=problems, refused=refused)
-    except DiscreetError as error:
-        return Trial(None, (str(error),))
+    refused = _refused(job, error) if isinstance(error, JobError) else ()
+    problems = frozenset({Problem.REFUSED} if refused else ())
+    return Trial(None, (str(error),), problems=problems, refused=refused)
 
 
 def _refused(job: Job, error: JobError) -> tuple[str, ...]:
@@ -174,12 +172,12 @@ def _refused(job: Job, error: JobError) -> tuple[str, ...]:
 
 
 def _judged(
-    release: Release, ends: float, progress: Progress, ledger: Ledger | None, whole: bool
+    release: Release, ends: float, progress: Progress, ledger: Ledger | None, errors: bool
 ) -> Trial:
     manifest, formed, job = release.manifest, release.formed, release.job
     reading = formed.read(manifest)
-    if isinstance(reading, LocalReading):
-        reading = _Unordered(reading)
+    # Comparing rows and orders finds defects of a method, which no change of a job affects.
+    reading.compared = False
     progress("audit", 0.0)
     audit = audit_reading(release, manifest, reading, ledger)
     verified = verify_attacks(job, reading, formed, manifest, progress)
@@ -190,14 +188,25 @@ def _judged(
     )  # fmt: skip
     utility = measures.to_dict(private=True) if job.measure.figures else {}
     release.adopt(Proof(reading, manifest, audit, utility, verified, True), manifest)
-    attacks = _attacked(release, reading, ends, progress)
-    errors = None
-    if whole and 0 < formed.original.table.rows <= FIGURE_ROWS:
-        progress("errors", 0.0)
-        found = read_utility(reading.tables, formed.original, manifest)
-        errors = analyst_errors(found.original, found.for_analysts, found.weights).counts
+    # The attacks of the chosen attackers decide the verdict: they run to their end, or not at all.
+    chosen = set(job.attackers.chosen(ledger=job.ledger is not None).names)
+    attacks = attack_reading(
+        job, reading, formed, manifest, progress,
+        attacks=[kind() for kind in ATTACKS.values() if set(kind.attackers) & chosen],
+        seconds=max(min(ends - time.monotonic(), LONGEST), 0.001),
+    )  # fmt: skip
+    if any(getattr(why, "id", "").startswith("omitted.time") for why in attacks.omitted.values()):
+        raise OutOfTimeError
     release.review = Review(attacks)
     verdict = release.verdict()
+    # What analysts lose, and what keeps the release from being ready to sign.
+    count_error = None
+    if errors and 0 < formed.original.table.rows <= FIGURE_ROWS:
+        progress("errors", 0.0)
+        utilities = read_utility(reading.tables, formed.original, manifest)
+        count_error = analyst_errors(
+            utilities.original, utilities.for_analysts, utilities.weights
+        ).counts
     accused = _accused(attacks, job)
     losses = measures.loss_by_attribute if isinstance(measures, Measures) else {}
     problems = _problems(verdict)
@@ -209,7 +218,7 @@ def _judged(
         excess=_excess(verdict, job),
         loss=measures.loss,
         losses=dict(losses),
-        count_error=errors,
+        count_error=count_error,
         rows=manifest.source_rows,
         rows_lost=manifest.suppressed_rows,
         published=frozenset(name for name, one in job.attributes.items() if one.role.published),
@@ -218,30 +227,6 @@ def _judged(
         levels={name: level for name, level in accused.items() if level},
         linked=job.method.name != Unlinked.name,
     )
-
-
-def _attacked(
-    release: Release, reading: LocalReading | Any, ends: float, progress: Progress
-) -> AttackReport:
-    """Run the attacks that decide the verdict, those of the chosen attackers, to their end."""
-    job = release.job
-    choice = job.attackers.chosen(ledger=job.ledger is not None)
-    kinds = [kind for kind in ATTACKS.values() if set(kind.attackers) & set(choice.names)]
-    path = job.population
-    report = run_attacks(
-        reading.tables,
-        release.formed.original,
-        release.manifest,
-        attacks=[kind() for kind in kinds],
-        population=None if path is None else read_population(job.folder / path, job),
-        source_rows=release.formed.source_rows(),
-        threshold=0.5 if job.verify is None else job.verify.threshold,
-        seconds=max(ends - time.monotonic(), 0.001),
-        progress=progress,
-    )
-    if any(getattr(why, "id", "").startswith("omitted.time") for why in report.omitted.values()):
-        raise OutOfTimeError
-    return report
 
 
 def _excess(verdict: RiskVerdict, job: Job) -> float:

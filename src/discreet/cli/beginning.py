@@ -111,6 +111,11 @@ def init(
         *trial,
         f"Review the roles in {output}, then run: discreet publish {output}",
     ]
+    if proposed.job.guessed:
+        lines.append(
+            "Roles that were guessed are under 'unconfirmed:'. Until you delete that line, the "
+            "verdict is at best 'Look at these'."
+        )
     out.result({"job": str(output), **proposed.to_dict(), "trial": trial}, lines)
 
 

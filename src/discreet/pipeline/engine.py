@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 class Reading(ABC):
     """Published tables as they were read, from memory or from files."""
 
+    compared = True  # whether an audit also compares rows and orders with the original
+
     @property
     @abstractmethod
     def values(self) -> PublishedValues:

@@ -223,7 +223,9 @@ class LocalReading(Reading):
         }
 
     def audit(self, manifest: Manifest) -> Audit:
-        return audit_tables(self.tables, manifest, self._task, self._source_rows)
+        return audit_tables(
+            self.tables, manifest, self._task, self._source_rows, compared=self.compared
+        )
 
     def measure(self, manifest: Manifest, settings: MeasureSettings) -> dict[str, Any]:
         measures = measure_release(

@@ -100,7 +100,7 @@ def verify_attacks(
     if wanted is None:
         return None
     attacks = wanted.attacks if wanted.attacks is not None else attacks_inside()
-    report = _attacked(job, reading, formed, manifest, progress, attacks=attacks)
+    report = attack_reading(job, reading, formed, manifest, progress, attacks=attacks)
     # A belief may exceed the job's ceiling where it keeps what the release guarantees.
     too_far = []
     for finding in report.findings:
@@ -121,7 +121,7 @@ def verify_attacks(
     return report
 
 
-def _attacked(
+def attack_reading(
     job: Job,
     reading: Reading,
     formed: FormedTables,
@@ -183,7 +183,7 @@ def review_release(
         listed = formed.source_rows() is not None
         about = job.attackers.chosen(ledger=job.ledger is not None).names
         with timing(timings, "attack"):
-            attacks = _attacked(
+            attacks = attack_reading(
                 job, reading, formed, manifest, progress, seconds=seconds, list_rows=listed,
                 about=about,
             )  # fmt: skip

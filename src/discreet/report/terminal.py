@@ -90,7 +90,10 @@ def published_lines(
     if verdict.word == READY:
         steps = [f"Next: sign the private report, then release {place}"]
     elif verdict.only_guesses:
-        steps = [f"Next: decide the roles under 'unconfirmed:' in {job}, then publish again"]
+        steps = [
+            f"Next: decide the roles named under 'unconfirmed:' in {job}, delete that line, then: "
+            f"discreet publish {job} --force"
+        ]
     return [
         *verdict.lines(),
         *accepted,

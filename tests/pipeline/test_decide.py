@@ -12,6 +12,7 @@ import pytest
 from tests.commands import run_command
 
 import discreet as dc
+from discreet.statements import Statement
 
 PEOPLE = pl.DataFrame(
     {
@@ -64,7 +65,7 @@ def test_nothing_appears_but_the_private_report(folder: Path) -> None:
     assert left <= PRIVATE and {"release.private.json", "release.private.html"} <= left
     record = record_of(folder)
     assert record["verdict"]["verdict"] == "Do not publish" and "accepted_risk" not in record
-    assert "Nothing was published" in (folder / "release.private.html").read_text()
+    assert str(Statement("page.refused")) in (folder / "release.private.html").read_text()
 
 
 def test_the_error_is_one_json_object(folder: Path) -> None:

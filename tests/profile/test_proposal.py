@@ -20,13 +20,10 @@ from experiments.role_tables import (
     check_tckn,
 )
 from experiments.roles import judge_made, scores
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.tables import coded_column
 
 import discreet as dc
 from discreet.job.identifying import checked_numbers
-from discreet.job.proposing.determined_columns import determined_columns, predicted
 from discreet.job.proposing.harmless_values import harmless_values
 from discreet.job.proposing.job_text import propose_job
 from discreet.job.proposing.role_judgement import MOST_KNOWN, suggest_person, suggest_roles
@@ -166,36 +163,6 @@ def test_what_determines_a_quasi_identifier_is_neither_exact_nor_unprotected():
     found = suggest_roles(columns)["诊断"]
     assert (found.role, found.confidence) == (Role.DROP, "low")
     assert "'sex'" in found.reason
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10**6), st.integers(60, 120), st.floats(0, 0.3))
-def test_determined_columns_agree_with_their_definition(seed, rows, noise):
-    """Whatever is found holds by a naive count; exact functions with many rows are found."""
-    draw = random.Random(seed)
-    first = [draw.randrange(6) for _ in range(rows)]
-    function = {value: draw.randrange(3) for value in range(6)}
-    second = [draw.randrange(3) if draw.random() < noise else function[v] for v in first]
-    columns = [coded_column("a", first), coded_column("b", second)]
-
-    def naive(of, by):
-        best = sum(
-            max(sum(o == w for o, b in zip(of, by, strict=True) if b == v) for w in set(of))
-            for v in set(by)
-        )
-        largest = max(of.count(w) for w in set(of))
-        return 1.0 if largest == rows else (best - largest) / (rows - largest)
-
-    assert predicted(columns[0], columns[1]) == pytest.approx(naive(second, first))
-    found = determined_columns(columns)
-    expected = {
-        pair
-        for pair, (of, by) in {("a", "b"): (second, first), ("b", "a"): (first, second)}.items()
-        if len(set(of)) > 1 and len(set(by)) > 1 and naive(of, by) >= 0.98
-    }
-    assert found <= expected
-    if noise == 0:
-        assert found == expected
 
 
 def test_birth_lies_decades_before_events():

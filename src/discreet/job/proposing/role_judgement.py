@@ -20,7 +20,6 @@ from discreet.job.direct_identifiers import TIMES, direct_identifiers
 from discreet.job.identifying import count_uses, words_of
 from discreet.job.person_agreement import Agreement
 from discreet.job.proposing.date_columns import date_format, is_birth, judged_dates
-from discreet.job.proposing.determined_columns import determined_columns, unique_shares
 from discreet.job.proposing.familiar_values import value_meanings
 from discreet.job.proposing.value_forms import (
     FEW_ROWS,
@@ -30,9 +29,11 @@ from discreet.job.proposing.value_forms import (
     shape_of,
 )
 from discreet.job.proposing.vocabulary import Meaning, named_meanings, stem_meanings
+from discreet.table.classes import classes_of
 from discreet.table.coded_table import Column
 from discreet.table.persons import persons_of
 from discreet.table.roles import Role, ValueType
+from discreet.table.secrets import find_dependencies
 
 MOST_KNOWN = 10  # quasi-identifiers: more of a person at once no attacker plausibly knows
 FEW_WEIGHTS = 5  # distinct weights of a sample, at least
@@ -306,7 +307,9 @@ SCALE = 12  # values of a scale, at most
 def _followers(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str, Proposal]:
     """Columns that are copies of others, or that reveal or follow from protected ones."""
     published = [c for c in columns if roles[c.name].role.published]
-    pairs = determined_columns(published)
+    follows = find_dependencies(published)
+    pairs = {(pair.first, pair.second) for pair in follows}
+    exact = {(pair.first, pair.second) for pair in follows if pair.exact}
     changed: dict[str, Proposal] = {}
 
     def strength(name: str) -> tuple[bool, int, int]:
@@ -315,8 +318,8 @@ def _followers(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict
         return role.confidence != "low", known, -place[name]
 
     place = {column.name: number for number, column in enumerate(columns)}
-    for first, second in sorted(pairs, key=lambda pair: (place[pair[0]], place[pair[1]])):
-        if (second, first) in pairs:
+    for first, second in sorted(exact, key=lambda pair: (place[pair[0]], place[pair[1]])):
+        if (second, first) in exact:
             kept, copy = sorted((first, second), key=strength, reverse=True)
             if kept not in changed and copy not in changed:
                 said = f"it says the same as '{kept}', value for value"
@@ -412,15 +415,31 @@ def _with_costs(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dic
     rows = len(columns[0].codes) if columns else 0
     known = [c for c in columns if roles[c.name].role is Role.QUASI_IDENTIFIER]
     secrets = [c for c in columns if roles[c.name].role is Role.SENSITIVE]
-    now, *more = unique_shares(known, secrets, rows)
+    now, *more = _unique_shares(known, secrets, rows)
     share = {column.name: found for column, found in zip(secrets, more, strict=True)}
     for column in known:
         rest = [one for one in known if one is not column]
-        share[column.name] = unique_shares(rest, [], rows)[0]
+        share[column.name] = _unique_shares(rest, [], rows)[0]
     return {
         name: replace(role, if_wrong=_cost(role.role, share.get(name, now), now))
         for name, role in roles.items()
     }
+
+
+def _unique_shares(known: Sequence[Column], others: Sequence[Column], rows: int) -> list[float]:
+    """Return the share of rows that are unique by known columns and by each other one as well."""
+    if not rows:
+        return [0.0] * (len(others) + 1)
+    classes = classes_of(known, rows)
+    label, size = classes.class_of_row.astype(np.int64), classes.size
+    alone = int((size == 1).sum())
+    shared = np.flatnonzero(size[label] > 1)  # rows that another column may tell apart
+    shares = [alone / rows]
+    for column in others:
+        pair = label[shared] * column.cardinality + column.codes[shared]
+        count = np.unique(pair, return_counts=True)[1]
+        shares.append((alone + int((count == 1).sum())) / rows)
+    return shares
 
 
 def _cost(role: Role, share: float, now: float) -> str:

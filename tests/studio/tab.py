@@ -16,7 +16,7 @@ from tests.report.browser import Browser, Opened
 
 KEYS = {
     "Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowDown": 40, "ArrowRight": 39, "s": 83,
-    "x": 88,
+    "x": 88, "c": 67,
 }  # fmt: skip
 
 

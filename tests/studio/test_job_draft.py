@@ -32,6 +32,7 @@ PROPOSED = {
         "drug": {"role": "sensitive"},
     },
     "requirements": [{"k-anonymity": {"k": 5}}],
+    "unconfirmed": ["name", "town", "drug"],
 }
 
 
@@ -45,6 +46,7 @@ def random_edit(rng: random.Random) -> dict[str, Any]:
         {"columns": names, "role": rng.choice(ROLES)},
         {"columns": names, "role": rng.choice(ROLES[:5])},
         {"columns": names, "type": rng.choice(("text", "integer", "number", "date"))},
+        {"columns": names, "confirm": True},
         {"columns": names, "collapse": rng.choice(("first", "most-frequent", "max", None))},
         {"columns": names[:1], "harmless": rng.sample(["none", "no", "0"], rng.randrange(3))},
         {"person": None},
@@ -101,7 +103,7 @@ def check(
         elif "harmless" in edit:
             values = attributes[name].get("non_sensitive_values", [])
             assert values == edit["harmless"]
-        else:
+        elif "confirm" not in edit:
             (key,) = set(edit) - {"columns"}
             assert attributes[name].get(key) == edit[key]
     if "person" in edit:
@@ -123,6 +125,11 @@ def check(
     if before.get("secrets") != job.get("secrets") and "secret" not in edit:
         assert "secret-removed" in also
     assert job["requirements"] == before["requirements"]
+    # what was decided is no guess any more, and nothing else is decided
+    decided = set(named) if {"role", "confirm"} & set(edit) else set()
+    assert job.get("unconfirmed", []) == [
+        name for name in before.get("unconfirmed", []) if name not in decided
+    ]
     # and the whole makes sense
     collapsing = job.get("person", {}).get("rows") == "collapse"
     for attribute in attributes.values():
@@ -147,7 +154,7 @@ def test_a_role_and_back_is_the_job_as_it_was(role: str) -> None:
         if role not in HIDDEN and name != "illness":
             assert edited.job["attributes"][name]["collapse"] == "most-frequent"
         edited.edit(None, [{"columns": [name], "role": was}])
-    assert edited.job == before
+    assert edited.job == {**before, "unconfirmed": ["name", "drug"]}  # 'town' was decided
 
 
 def test_a_type_follows_its_column_into_every_role() -> None:
@@ -193,6 +200,7 @@ def test_several_edits_are_made_together_or_not_at_all() -> None:
         {"job": {"attributes": {"a": 3}}}, {"job": {"attributes": {"a": {"role": []}}}},
         {"job": {"requirements": 3}}, {"job": {"person": {"column": 3}}}, {"secret": "age"},
         {"person": {"column": ["nobody"]}}, {"person": {}}, {"reset": "yes"},
+        {"columns": ["age"], "confirm": 1}, {"job": {"unconfirmed": "age"}},
     ],
 )  # fmt: skip
 def test_an_edit_that_means_nothing_is_refused(edit: dict[str, Any]) -> None:

@@ -35,7 +35,8 @@ SHOWN = """(() => {
   const person = document.getElementById('person');
   return {columns: found, person: person.value, rows: document.getElementById('person-rows')?.value
     ?? null, persons: document.getElementById('persons-answer').dataset.persons,
-    unit: document.querySelector('#persons [type=checkbox]')?.checked ?? null};
+    unit: document.querySelector('#persons [type=checkbox]')?.checked ?? null,
+    guesses: [...document.querySelectorAll('[data-confirm]')].map(e => e.dataset.confirm)};
 })()"""
 # One random edit by the controls themselves; returns what was done, or nothing.
 ACT = """((kind, pick, other) => {
@@ -66,6 +67,12 @@ ACT = """((kind, pick, other) => {
     one(chips).click();
     return one(chips).dataset.harmless;
   }
+  if (kind === 'confirm') {
+    const buttons = [...document.querySelectorAll('[data-confirm]')];
+    if (!buttons.length) return null;
+    one(buttons).click();
+    return 'confirm';
+  }
   if (kind === 'secret') {
     const buttons = [...document.querySelectorAll('[data-secret]')];
     if (!buttons.length) return null;
@@ -90,7 +97,7 @@ ACT = """((kind, pick, other) => {
 })"""
 KINDS = (
     *["segment"] * 8, *["role"] * 2, *["type"] * 3, *["collapse"] * 3, *["harmless"] * 3, "secret",
-    *["person"] * 2, *["rows"] * 3, *["selected"] * 2, "reset",
+    "confirm", *["person"] * 2, *["rows"] * 3, *["selected"] * 2, "reset",
 )  # fmt: skip
 SETTLED = """(async () => {
   const body = document.querySelector('.body');
@@ -221,7 +228,8 @@ def test_search_filters_selection_and_keyboard(tab: Tab, tmp_path: Path) -> None
     tab.run("document.getElementById('search').dispatchEvent(new Event('input'))")
     tab.click("#unsure")
     sure = tab.run("[...document.querySelectorAll('td.sure')].map(e => e.innerText)")
-    assert sure == sorted(sure, key=("unsure", "likely", "sure").index)
+    sure = [word.replace("confirmed", "sure") for word in sure]
+    assert sure == sorted(sure, key=("confirm", "likely", "sure").index)
     tab.click("#unsure")
     assert tab.run(shown) == everything
     # By keyboard: move with arrows, set by a letter, select, set all selected.
@@ -238,6 +246,26 @@ def test_search_filters_selection_and_keyboard(tab: Tab, tmp_path: Path) -> None
     tab.press("s")
     tab.wait("document.querySelector('tr[data-column=measure_009]').dataset.now === 'sensitive'")
     assert tab.run("document.querySelectorAll('tr.chosen').length") >= 2
+
+
+def test_guessed_roles_are_seen_and_confirmed(tab: Tab, tmp_path: Path) -> None:
+    table = roles(tab, wide(tmp_path / "wide.csv", 12))
+    shown = "[...document.querySelectorAll('[data-confirm]')].map(e => e.dataset.confirm)"
+    draft = f"fetch('/api/tables/{table}/draft').then(a => a.json()).then(d => d.job.unconfirmed)"
+    guessed = tab.run(shown)
+    assert len(guessed) > 3 and set(guessed) <= set(tab.run(draft))
+    first, second, third = guessed[:3]
+    tab.click(f"[data-confirm={first}]")
+    tab.wait(f"!document.querySelector('[data-confirm={first}]')")
+    tab.role(second, "drop")  # a decision too
+    tab.run(f"document.querySelector('tr[data-column={third}] .segments input:checked').focus()")
+    tab.press("c")
+    tab.wait(f"!document.querySelector('[data-confirm={third}]')")
+    assert tab.run(shown) == guessed[3:]
+    assert not {first, second, third} & set(tab.run(draft))
+    tab.click("#confirm-all")
+    tab.wait("!document.querySelector('#confirm-all')")
+    assert tab.run(shown) == []
 
 
 def test_random_edits_of_the_page_are_the_job_and_the_server_s(tab: Tab, tmp_path: Path) -> None:
@@ -289,5 +317,8 @@ def compare(tab: Tab, server: dict[str, Any], table: str, what: object) -> None:
     persons = {None: 120, "patient_id": 40, "card": 120, "age": 30, "sex": 2, "diagnosis": 4,
                "drug": 4, "ward": 5}  # fmt: skip
     assert int(page["persons"]) == persons[None if person is None else person["column"][0]], what
+    guesses = job.get("unconfirmed", [])
+    published = [name for name, one in job["attributes"].items() if one["role"] not in HIDDEN]
+    assert page["guesses"] == [name for name in published if name in guesses], what
     if person is None:
         assert page["unit"] == (job.get("unit") == "rows"), what

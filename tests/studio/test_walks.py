@@ -81,6 +81,8 @@ def test_from_a_file_to_a_signed_release(tab: Tab, name: str) -> None:
     tab.click("#next")
     tab.ready("roles")
     tab.see("[data-figure=unchanged]")
+    tab.click("#confirm-all")  # the guesses of the proposal; the roles are decided now
+    tab.wait("!document.querySelector('#confirm-all')")
     walk.reached("roles")
     for screen in ("hierarchies", "guarantees", "publish"):
         walk.click("#next")

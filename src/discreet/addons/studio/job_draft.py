@@ -96,6 +96,9 @@ class JobDraft:
             if "role" in edit:
                 for name in names:
                     self._set_role(name, edit["role"])
+                self._confirm(names)
+            elif edit.get("confirm") is True:
+                self._confirm(names)
             elif "type" in edit:
                 self._set_types(names, edit["type"])
             elif "collapse" in edit:
@@ -145,6 +148,11 @@ class JobDraft:
             del self._job["person"]
             self._note("person-removed", column=name)
         self._fit_collapse()
+
+    def _confirm(self, names: Sequence[str]) -> None:
+        """A person has decided the roles of columns, which the proposal guessed."""
+        guesses = [name for name in self._job.get("unconfirmed") or [] if name not in names]
+        self._set_key("unconfirmed", guesses or None)
 
     def _of_column(self, name: str, before: Mapping[str, Any]) -> dict[str, Any]:
         """Type, format and rule of a column, which do not depend on its role."""
@@ -274,7 +282,7 @@ def normalized(job: object) -> dict[str, Any]:
         if not isinstance(role, str):
             raise RefusedError(422, "A role must be text.")
         attributes[name]["role"] = UNCHANGED if role == Role.INSENSITIVE else role
-    for key in ("requirements", "secrets"):
+    for key in ("requirements", "secrets", "unconfirmed"):
         if not isinstance(found.get(key) or [], list):
             raise RefusedError(422, f"'{key}' must be a list.")
     if found.get("person") is None:

@@ -36,23 +36,21 @@ def _tables(release: Release) -> Iterator[dict[str, Any]]:
     source_rows = release.formed.source_rows() or {}
     for name, table in release.coded_tables().items():
         columns = list(table)
-        said = {"name": name, "columns": [column.name for column in columns]}
         rows = source_rows.get(name)
         if rows is None or len(rows) != table.entries:
             shown = np.arange(min(SHOWN_ROWS, table.entries))
-            yield {**said, "rows": [], "sample": _rows(columns, shown)}
+            names = [column.name for column in columns]
+            yield {"name": name, "columns": names, "rows": [], "sample": _rows(columns, shown)}
             continue
+        # Numbers of groups have no cells before.
+        columns = [column for column in columns if column.name in original.columns]
         rare = release.task.secrets.rare
         number_of_row = np.arange(original.rows) if rare is None else rare.rows
         published = np.argsort(rows, kind="stable")[:SHOWN_ROWS]  # the first rows of the source
-        before = [
-            _texts(original[column.name], rows[published])
-            if column.name in original.columns
-            else [None] * len(published)
-            for column in columns
-        ]
+        before = [_texts(original[column.name], rows[published]) for column in columns]
         yield {
-            **said,
+            "name": name,
+            "columns": [column.name for column in columns],
             "rows": [
                 {"row": int(number) + 1, "before": list(old), "after": new}
                 for number, old, new in zip(

@@ -12,11 +12,10 @@ from discreet.errors import InputError, ReleaseError
 from discreet.io.atomic import write_private
 from discreet.pipeline.decide import require_reason
 from discreet.regular_files import MOST_PRIVATE_BYTES, read_text
-from discreet.releases.explanation import explain, guarantee_line
+from discreet.releases.explanation import explain
 from discreet.releases.manifest import FILE_NAME, Manifest, sha256_of
 from discreet.report.risk_verdict import REFUSE
 from discreet.requirements.judge import stated
-from discreet.statements import statement_data
 
 SIGN_OFFS = "sign_offs"
 ACCEPTED_RISK = "accepted_risk"
@@ -37,8 +36,7 @@ def summarize_release(folder: Path) -> dict[str, Any]:
         "promises": [
             {
                 **promise.model_dump(mode="json"),
-                "text": guarantee_line(promise, manifest.unit),
-                "statement": statement_data(stated(promise.to_requirement(), manifest.unit)),
+                "text": stated(promise.to_requirement(), manifest.unit),
                 "warning": promise.warning,
             }
             for promise in manifest.promises
@@ -48,15 +46,17 @@ def summarize_release(folder: Path) -> dict[str, Any]:
 
 
 def short_guarantees(manifest: Manifest) -> list[str]:
-    """Return the guarantees of a release in a few words each."""
+    """Return the guarantees of a release in a few words each, by the name of the requirement."""
+    by_name: dict[str, list[str]] = {}
+    for promise in manifest.promises:
+        asked = promise.to_requirement().parameters()
+        numbers = [f"{key} = {value:g}" for key, value in asked.items()
+                   if isinstance(value, int | float) and not isinstance(value, bool)]  # fmt: skip
+        by_name.setdefault(promise.requirement, []).append(", ".join(numbers))
     return [
-        " ".join([
-            promise.requirement,
-            *(f"{name} = {value}" for name, value in promise.to_requirement().parameters().items()
-              if isinstance(value, int | float | str) and not isinstance(value, bool)),
-        ])
-        for promise in manifest.promises
-    ]  # fmt: skip
+        f"{name} × {len(figures)}" if len(figures) > 1 else f"{name} {figures[0]}".rstrip()
+        for name, figures in by_name.items()
+    ]
 
 
 def private_facts(folder: Path) -> dict[str, Any]:

@@ -135,7 +135,8 @@ def _conclusion(
     yield label("conclusion.attackers"), [verdict.about]
     revealed = [figure.sentence for figure in verdict.worst_figures if figure.key != "singled_out"]
     above = [] if verdict.reasons else [Statement("verdict.none-above")]
-    yield label("conclusion.revealed"), [*above, *verdict.remarks, *revealed]
+    yield label("conclusion.open"), verdict.remarks
+    yield label("conclusion.revealed"), [*above, *revealed]
     unique = persons_singled_out(private) or manifest.singling_out
     if unique is not None:
         yield label("conclusion.unchanged"), singling_sentences(unique)[:2]

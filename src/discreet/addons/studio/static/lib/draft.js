@@ -42,6 +42,11 @@ export class Draft {
     return this.job.attributes[name]?.role ?? "drop";
   }
 
+  /** The published columns whose roles are guesses of the proposal, which nobody has confirmed. */
+  get guesses() {
+    return this.names.filter((name) => this.job.unconfirmed?.includes(name) && !NOT_PUBLISHED.has(this.role(name)));
+  }
+
   /** The columns that name a person, if the job has any. */
   get person() {
     return this.job.person?.column ?? [];

@@ -33,6 +33,12 @@ export function table(columns, rows, { caption, className = "", row = () => ({})
   );
 }
 
+/** A table of which the first rows are shown, and the others when asked for. */
+export function shortTable(columns, rows, few, options) {
+  const rest = rows.slice(few);
+  return [table(columns, rows.slice(0, few), options), rest.length ? folded(t("publish.more_listed", { n: rest.length }), table(columns, rest, options)) : null];
+}
+
 /** Headline figures; one is {key, name, shown, value, note, tone}. */
 export function cards(shown) {
   return h(

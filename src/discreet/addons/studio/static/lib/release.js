@@ -2,7 +2,7 @@
 
 import { get, post, remove } from "./api.js";
 import { announce, h, replace } from "./dom.js";
-import { badge, button, cards,  failure, field, folded, notice, section, select, table as draw, told } from "./pieces.js";
+import { badge, button, cards, failure, field, folded, notice, section, select, shortTable, told } from "./pieces.js";
 import { previewed } from "./preview.js";
 import { note } from "./route.js";
 import { followed } from "./run.js";
@@ -10,7 +10,7 @@ import { moment, number, percent, t } from "./words.js";
 
 export const VERDICTS = { "Ready to sign": "ready", "Look at these": "look", "Do not publish": "refuse" };
 const TONES = { ready: "good", look: "warn", refuse: "bad" };
-const [FEW, LISTED, REASONS] = [10, 200, 3]; // findings shown and behind a click; reasons of a verdict
+const [FEW, LISTED, REASONS, GUARANTEES] = [10, 200, 3, 4]; // findings shown and behind a click; reasons of a verdict; guarantees
 const KNOWN = ["0", "1", "2", "all"]; // unchanged columns that an attacker knows
 const FRAMEWORKS = [["ema", "EMA 0070"], ["hipaa", "HIPAA"], ["nist", "NIST SP 800-188"], ["gdpr", "GDPR"]];
 const SIGNER = ["name", "function", "purpose", "recipient", "expires"];
@@ -104,13 +104,14 @@ function singledOut(found) {
 }
 
 function promisesOf(promises) {
-  return draw(
+  return shortTable(
     [
       { name: t("guarantee"), head: true, cell: (one) => [one.requirement, one.text ? told(one.text, "span", { class: "reason" }) : null] },
       { name: t("guarantee.achieved"), cell: (one) => achieved(one.achieved) },
       { name: t("guarantee.holds"), cell: (one) => (one.holds === null || one.holds === undefined ? badge(t("guarantee.unknown")) : one.holds ? badge(t("guarantee.yes"), "good") : badge(t("guarantee.no"), "bad")) },
     ],
     promises,
+    GUARANTEES,
     { caption: t("guarantees.title") },
   );
 }
@@ -118,7 +119,7 @@ function promisesOf(promises) {
 function achieved(given) {
   if (given === null || given === undefined) return "–";
   if (typeof given === "number") return number(given);
-  if (typeof given === "object") return Object.entries(given).map(([key, value]) => `${key} ${typeof value === "number" ? number(value) : value}`).join(", ");
+  if (typeof given === "object") return Object.entries(given).map(([key, value]) => `${key} = ${typeof value === "number" ? number(value) : value}`).join(", ");
   return String(given);
 }
 
@@ -130,12 +131,11 @@ function atRisk(found) {
     { name: t("publish.knows"), cell: (one) => told(one.knows ?? "") },
     { name: t("publish.belief"), number: true, cell: (one) => percent(one.belief) },
   ];
-  const [few, rest] = [found.rows.slice(0, FEW), found.rows.slice(FEW, LISTED)];
-  const left = found.rows.length + (found.more ?? 0) - few.length - rest.length;
+  const listed = found.rows.slice(0, LISTED);
+  const left = found.rows.length + (found.more ?? 0) - listed.length;
   return [
     h("p", {}, t("publish.at_risk_text", { n: found.rows.length + (found.more ?? 0) })),
-    draw(columns, few, { caption: t("publish.at_risk") }),
-    rest.length ? folded(t("publish.more_listed", { n: rest.length }), draw(columns, rest, { caption: t("publish.at_risk") })) : null,
+    shortTable(columns, listed, FEW, { caption: t("publish.at_risk") }),
     left ? h("p", { class: "soft" }, t("publish.more_rows", { n: left })) : null,
   ];
 }

@@ -1,12 +1,12 @@
 // The risk of the table as its roles would publish it: a line that is always seen, and its details.
 
 import { h } from "./dom.js";
-import { cards } from "./pieces.js";
+import { button, cards } from "./pieces.js";
 import { bars, figure } from "./plots.js";
 import { number, percent, t } from "./words.js";
 
 /** The risk in one line: unchanged columns first, since nothing coarsens them. */
-export function riskLine(standing, draft, limit) {
+export function riskLine(standing, draft, limit, confirm) {
   const { unchanged, risk, problems } = standing;
   const units = t(standing.persons.count < standing.persons.rows ? "persons.few" : "rows.few");
   const tone = unchanged.share > limit ? "bad" : unchanged.share > 0 ? "warn" : "good";
@@ -16,6 +16,7 @@ export function riskLine(standing, draft, limit) {
       : t("roles.bar_unchanged_none", { n: unchanged.columns })
     : t("roles.bar_no_unchanged");
   const quasi = draft.withRole("quasi-identifier").length;
+  const guesses = draft.guesses;
   return [
     problems.length ? h("details", { class: "problems" }, h("summary", { class: "bad" }, t("job.problems", { n: problems.length })), h("ul", {}, problems.map((one) => h("li", { lang: "en" }, one)))) : null,
     h("span", { class: `dot ${tone}`, data: { figure: "unchanged", value: String(unchanged.share) } }, open),
@@ -23,6 +24,9 @@ export function riskLine(standing, draft, limit) {
       ? h("span", { class: "dot", data: { figure: "unique", value: String(risk.unique_share) } }, t("roles.bar_quasi", { n: quasi, share: percent(risk.unique_share), units }))
       : h("span", { class: "dot" }, t("roles.none_quasi")),
     h("span", { class: "dot" }, t("roles.bar_sensitive", { n: draft.withRole("sensitive").length })),
+    guesses.length
+      ? h("span", { class: "dot warn guesses", title: guesses.join(", ") }, t("roles.bar_guesses", { n: guesses.length }), " ", button(t("roles.confirm_all"), () => confirm(guesses), { class: "plain", id: "confirm-all" }))
+      : null,
   ];
 }
 

@@ -3,7 +3,7 @@
 import { get, once, post } from "../lib/api.js";
 import { h, newId, paused, replace } from "../lib/dom.js";
 import { onChange } from "../lib/draft.js";
-import { badge, button, english, failure, field, folded, notice, section, select, table as draw, waiting } from "../lib/pieces.js";
+import { badge, button, english, failure, field, folded, notice, section, select, shortTable, waiting } from "../lib/pieces.js";
 import { inputs, plainWords, worded } from "../lib/parameters.js";
 import { address } from "../lib/route.js";
 import { has, number, percent, t } from "../lib/words.js";
@@ -263,10 +263,8 @@ function valuesOf(found, table) {
     { name: t("remark"), className: "why", cell: remark },
   ];
   const sorted = [...found.sensitive].sort((a, b) => b.largest_share - a.largest_share);
-  const rest = sorted.slice(FEW);
   return [
     h("p", { class: "help" }, t("guarantees.best_help")),
-    draw(columns, sorted.slice(0, FEW), { caption: t("guarantees.best") }),
-    rest.length ? folded(t("publish.more_listed", { n: rest.length }), draw(columns, rest, { caption: t("guarantees.best") })) : null,
+    shortTable(columns, sorted, FEW, { caption: t("guarantees.best") }),
   ];
 }

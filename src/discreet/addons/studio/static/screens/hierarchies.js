@@ -231,5 +231,5 @@ export default async function show({ body, table, given, draft, signal }) {
 }
 
 function next(table) {
-  return h("div", { class: "row end" }, h("a", { class: "button main", id: "next", href: address("guarantees", table) }, t("next.guarantees")));
+  return h("div", { class: "footbar" }, h("span", {}), h("a", { class: "button main", id: "next", href: address("guarantees", table) }, t("next.guarantees")));
 }

@@ -4,7 +4,7 @@ import { get, post } from "../lib/api.js";
 import { h, replace } from "../lib/dom.js";
 import { badge, button, english, failure, field, folded, notice } from "../lib/pieces.js";
 import { showRelease, verdictWords } from "../lib/release.js";
-import { note } from "../lib/route.js";
+import { address, note } from "../lib/route.js";
 import { followed, latest } from "../lib/run.js";
 import { number, percent, t } from "../lib/words.js";
 import { named } from "./guarantees.js";
@@ -88,7 +88,14 @@ export default async function show({ body, table, given, draft, signal }) {
     const apply = async (repair) => {
       if (await draft.edit({ trails: repair.edits }).then(() => true, (error) => replace(found, failure(error)) && false)) await begin();
     };
-    replace(place, h("h2", {}, t("repair.title")), found);
+    const guesses = draft.guesses;
+    const decide = guesses.length
+      ? h("article", { class: "repair", data: { decide: String(guesses.length) } },
+          h("p", { class: "after" }, badge(t("repair.decision"), "warn")),
+          h("p", {}, t("repair.guesses", { n: guesses.length, names: guesses.join(", ") })),
+          h("a", { class: "button", href: address("roles", table) }, t("repair.decide")))
+      : null;
+    replace(place, h("h2", {}, t("repair.title")), decide, found);
     if (given.repair) follow(given.repair);
     else if (level === "refuse") search();
     else replace(found, button(t("repair.search"), search, { id: "repair" }));

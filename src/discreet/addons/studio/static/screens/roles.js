@@ -26,12 +26,14 @@ export default async function show({ body, table, given, draft, signal }) {
   const lines = new Map();
   const selected = new Set();
   let standing = null;
+  let guesses = new Set(); // columns whose roles nobody has confirmed
   let anchor = null; // the line from which a range is selected
   let unknown = new Set((given.unknown ?? "").split(",").filter(Boolean).map(Number));
 
   // --- one line a column
   const edit = (...edits) => draft.edit(...edits).catch(() => {}); // a refusal is shown by onChange
   const setRole = (names, role) => edit({ columns: names, role });
+  const confirm = (names) => edit({ columns: names, confirm: true });
 
   const line = (column) => {
     const { name } = column;
@@ -51,14 +53,15 @@ export default async function show({ body, table, given, draft, signal }) {
     const open = button([h("span", { class: "mark", "aria-hidden": "true" }), name], () => expand(own), { class: "name", "aria-expanded": "false", title: name });
     const about = h("td", { class: "about" });
     const alone = h("td", { class: "number alone" });
+    const sure = h("td", { class: "sure" });
     const row = h("tr", { data: { column: name } },
       h("td", { class: "pick" }, box),
       h("th", { scope: "row" }, open),
       h("td", { class: "role" }, segments),
       about,
-      h("td", { class: "sure" }, proposal.confidence ? badge(t(`confidence.${proposal.confidence}`), TONE[proposal.confidence]) : null),
+      sure,
       alone);
-    const own = { name, column, proposal, row, box, open, about, alone, segments, segment, group, detail: null, shown: "" };
+    const own = { name, column, proposal, row, box, open, about, alone, sure, segments, segment, group, detail: null, shown: "" };
     return own;
   };
 
@@ -71,7 +74,8 @@ export default async function show({ body, table, given, draft, signal }) {
     const secret = role === "sensitive" ? standing?.secrets.find((one) => one.columns.includes(name)) : null;
     const harmless = role === "sensitive" ? standing?.harmless[name] : null;
     const rule = collapsing() ? attribute.collapse : undefined;
-    const now = JSON.stringify([role, attribute, draft.types[name], share, secret?.columns, harmless?.values, collapsing(), draft.job.secrets]);
+    const guessed = guesses.has(name);
+    const now = JSON.stringify([role, attribute, draft.types[name], share, guessed, secret?.columns, harmless?.values, collapsing(), draft.job.secrets]);
     if (own.shown === now) return;
     own.shown = now;
     if (RARE.includes(role) && !own.segments.querySelector(`[value="${role}"]`)) own.segments.append(own.segment(role));
@@ -82,6 +86,7 @@ export default async function show({ body, table, given, draft, signal }) {
     own.alone.className = `number alone${high ? (share > TOO_UNIQUE ? " bad" : " warn") : ""}`;
     own.alone.title = high ? t("roles.costs", { column: name, share: percent(share) }) : "";
     replace(own.alone, share === undefined ? "" : percent(share));
+    replace(own.sure, guessed ? button(t("roles.confirm"), () => confirm([name]), { class: "confirm", "aria-label": t("roles.confirm_one", { column: name }), title: t("roles.confirm_help"), data: { confirm: name } }) : surety(own.proposal, name));
     const tagged = role === "sensitive" ? chips(name, attribute, harmless, secret).flat().filter(Boolean) : [];
     replace(own.about,
       high && share > TOO_UNIQUE ? h("span", { class: "bad" }, t("roles.costs_short", { share: percent(share) })) : null,
@@ -89,6 +94,13 @@ export default async function show({ body, table, given, draft, signal }) {
       rule ? h("span", { class: "tag" }, t(`collapse.${rule}`)) : null,
       tagged.length || (high && share > TOO_UNIQUE) ? null : english(own.proposal.reason ?? "", "span", { class: "soft", title: own.proposal.reason }));
     if (own.detail) replace(own.detail.firstChild, details(own));
+  };
+
+  /** How sure the proposal is; a guess that is no longer one was confirmed. */
+  const confirmed = (name) => draft.proposal.job.unconfirmed?.includes(name) && !guesses.has(name);
+  const surety = ({ confidence }, name) => {
+    if (confirmed(name)) return badge(t("confidence.confirmed"), "good");
+    return confidence ? badge(t(`confidence.${confidence}`), TONE[confidence]) : null;
   };
 
   const harmlessOf = (attribute) => attribute.non_sensitive_values ?? [];
@@ -160,7 +172,7 @@ export default async function show({ body, table, given, draft, signal }) {
   const arrange = () => {
     const word = search.value.trim().toLowerCase();
     visible = [...lines.values()].filter((own) => own.name.toLowerCase().includes(word) && (!byRole.value || draft.role(own.name) === byRole.value));
-    const sure = (own) => SURE[own.proposal.confidence] ?? 0;
+    const sure = (own) => (confirmed(own.name) ? SURE.high : (SURE[own.proposal.confidence] ?? 0));
     if (unsure.checked) visible.sort((a, b) => sure(a) - sure(b));
     replace(rows, visible.flatMap((own) => [own.row, own.detail]));
     const shown = new Set(visible.map((own) => own.name));
@@ -199,6 +211,7 @@ export default async function show({ body, table, given, draft, signal }) {
       ArrowUp: () => focus(visible[place - 1], event.target),
       x: () => select_(own.name, !selected.has(own.name), event.shiftKey),
       o: () => expand(own),
+      c: () => confirm(selected.has(own.name) ? [...selected] : [own.name]),
     }[event.key];
     const role = LETTERS[event.key];
     if (!act && !role) return;
@@ -233,10 +246,11 @@ export default async function show({ body, table, given, draft, signal }) {
     }
   };
   const drawAll = () => {
+    guesses = new Set(draft.guesses);
     for (const own of lines.values()) draw(own);
     if (!standing) return;
     replace(person, personQuestion(draft, standing.persons, edit));
-    replace(bar, riskLine(standing, draft, TOO_UNIQUE));
+    replace(bar, riskLine(standing, draft, TOO_UNIQUE, confirm));
     replace(detail, riskInDetail(standing, draft, unknown, (column, known) => {
       if (known) unknown.delete(column);
       else unknown.add(column);

@@ -96,7 +96,9 @@ function looked(body, table, draft) {
     h("p", { class: "soft" }, info.uploaded ? t("table.kept") : t("table.in_place"), info.path ? [" ", h("code", {}, info.path)] : null),
     section(t("columns"), draw(columns, info.columns, { caption: t("columns") })),
     section(t("table.first"), h("p", {}, t("table.masked")), draw(rows, info.first, { caption: t("table.first"), className: "rows" })),
-    h("div", { class: "row end" }, h("a", { class: "button main", id: "next", href: address("roles", table) }, t("next.roles")), h("a", { class: "button", href: "#/table" }, t("table.other")), close),
+    h("div", { class: "footbar" },
+      h("span", { class: "ways" }, h("a", { class: "button", href: "#/table" }, t("table.other")), close),
+      h("a", { class: "button main", id: "next", href: address("roles", table) }, t("next.roles"))),
   );
 }
 

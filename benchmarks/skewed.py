@@ -33,8 +33,9 @@ from benchmarks.figures import Figure
 from benchmarks.full_domain import data_folder
 from discreet.attacks.background import joined_values
 from discreet.attacks.base import TOLERANCE, Scene
-from discreet.attacks.beliefs import AT_ALL, PersonView, beliefs_in, on_lines_of, ungrouped
+from discreet.attacks.beliefs import AT_ALL, beliefs_in, on_lines_of, ungrouped
 from discreet.attacks.sensitive_table import LinkThroughSensitiveTable
+from discreet.attacks.views import PersonView
 from discreet.errors import DiscreetError
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.settings import LedgerSettings
@@ -274,8 +275,8 @@ def acquaintance(scene: Scene, ell: int) -> float:
         return ell / least
     greatest = [0.0]
     for persons in scene.persons or ():
-        for name, column in persons.sensitive.items():
-            values = persons.values_of(column, AT_ALL)
+        for name in persons.sensitive:
+            values = persons.values(name, AT_ALL)
             marks = scene.is_sensitive(name, persons.domains)
             held = values.belief if marks is None else values.belief[marks[values.value]]
             greatest.append(float(held.max(initial=0.0)))

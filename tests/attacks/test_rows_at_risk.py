@@ -147,4 +147,4 @@ def test_rows_of_persons_are_those_with_the_value_that_is_learned(tmp_path, link
     found = listed(tmp_path, "quasi-identifiers")
     assert {row for row, name in found if name == "s"} == {1, 3, 5}
     page = (tmp_path / "release.private.html").read_text(encoding="utf-8")
-    assert "rows. The private file that ends in" in page
+    assert "at risk. Their numbers are in the private file that ends in" in page

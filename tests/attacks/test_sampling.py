@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.attacks import sensitive_table
 from discreet.hierarchies import covering_classes
 from discreet.releases import adversary_view
 
@@ -52,15 +51,3 @@ def test_people_who_fit_too_many_classes_are_sampled(table, monkeypatch):
         assert part.mean == pytest.approx(whole.mean, abs=0.05)
         assert not part.exceeded
     assert {f.method for f in some if f.attack == "homogeneity"} == {adversary_view.EQUAL_ROWS}
-
-
-def test_targets_of_a_decomposed_release_are_sampled(table, monkeypatch):
-    arguments = (table, "decomposition", [], "link-through-sensitive-table", "set-homogeneity")
-    everybody = attack(*arguments)
-    monkeypatch.setattr(sensitive_table, "LINE_EDGES", 250)
-    some = attack(*arguments)
-    for whole, part in zip(everybody, some, strict=True):
-        assert whole.interval is None
-        assert 200 <= part.targets <= 300 < whole.targets == 600
-        assert part.interval[0] - 1e-9 <= part.above <= part.interval[1]
-        assert part.mean == pytest.approx(whole.mean, abs=0.08)

@@ -19,6 +19,8 @@ from discreet.attacks.base import Attack, Finding, Scene
 from discreet.attacks.non_membership import _greedy_facts
 from discreet.attacks.registry import all_attacks
 from discreet.attacks.run import AttackReport, run_attacks
+from discreet.releases.kinds.base import Kind
+from discreet.releases.registry import kind_of
 
 
 def released(frame: pl.DataFrame, k: int = 2) -> dc.Release:
@@ -43,7 +45,7 @@ class Endless(Attack):
 
     @property
     def knowledge(self) -> str:
-        return class_attacks.IN_TABLE
+        return base.IN_TABLE
 
     def run(self, scene: Scene) -> Iterator[Finding]:
         yield from class_attacks.Linking().run(scene)
@@ -125,6 +127,20 @@ def test_what_does_not_end_is_estimated_from_drawn_targets(monkeypatch):
     assert found.estimated == 100
     # It is reported as not wholly run, which excludes *Ready to sign*.
     assert "estimated from 100 targets" in found.omitted["slow"]
+
+
+def test_reading_a_release_is_part_of_the_time(release, monkeypatch):
+    def slow(self: Kind, *arguments: Any) -> list[Any]:
+        time.sleep(30)
+        return []
+
+    monkeypatch.setattr(type(kind_of("generalized")), "adversary_views", slow)
+    started = time.monotonic()
+    found = attacked(release, *all_attacks(), seconds=1.0)
+    assert time.monotonic() - started < 3
+    assert found.findings == ()
+    assert found.omitted["homogeneity"] == "the time limit of 1 s was reached"
+    assert set(found.not_run(StandardAttacker.ACQUAINTANCE)) >= {"homogeneity", "linking"}
 
 
 def test_every_attack_is_a_finding_left_out_or_inapplicable(release):

@@ -21,31 +21,17 @@ from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.attacks.attackers import StandardAttacker
-from discreet.attacks.base import TOLERANCE, Attack, Finding, Scene, summarize
-from discreet.attacks.beliefs import (
-    ALL_ROWS,
-    AT_ALL,
-    PersonView,
-    TrueValues,
-    beliefs_in,
-    finding_on_values,
-    on_lines_of,
-    person_bounds,
-    requirements_about,
-    ungrouped,
-    value_bounds,
-)
-from discreet.attacks.class_attacks import IN_TABLE
+from discreet.attacks.base import IN_TABLE, TOLERANCE, Attack, Finding, Scene, summarize
+from discreet.attacks.beliefs import AT_ALL
+from discreet.attacks.views import RowView, View, ViewAttack
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.worlds.permanents import matching_beliefs
 from discreet.releases.worlds.placement import EXACT
 from discreet.statements import Statement
-from discreet.table.classes import group_codes
 from discreet.table.code_maps import recoded
 from discreet.table.counts import order_by_class
 from discreet.typing import Codes
@@ -110,16 +96,16 @@ class BackgroundKnowledge(Attack):
             entries = slice(counts.start[g], counts.start[g + 1])
             values = counts.value[entries]
             allowed = ~barred[members][:, values]
-            found, is_exact = matching_beliefs(allowed.astype(np.float64), counts.count[entries])
+            beliefs, is_exact = matching_beliefs(allowed.astype(np.float64), counts.count[entries])
             exact = exact and is_exact
             place = np.searchsorted(values, truth[members])
             place = np.minimum(place, len(values) - 1)
             belief[members] = np.where(
-                values[place] == truth[members], found[np.arange(len(members)), place], 0.0
+                values[place] == truth[members], beliefs[np.arange(len(members)), place], 0.0
             )
             bits[members] = int((~allowed).sum())
         known = whole[group] & scene.discloses(attribute, truth)
-        limit = value_bounds(scene.requirements, scene.domains, reading, attribute).everywhere
+        limit = RowView(reading).bounds(scene, attribute, AT_ALL).everywhere
         left = 1 - bits[known] * limit if np.isfinite(limit) else np.zeros(int(known.sum()))
         bounds = np.where(left > 1e-12, limit / np.where(left > 1e-12, left, 1), 1.0)
         share = reading.share(attribute)
@@ -150,7 +136,7 @@ class BackgroundKnowledge(Attack):
         return barred
 
 
-class BackgroundJoin(Attack):
+class BackgroundJoin(ViewAttack):
     """One sensitive value from another, or from all others, that the attacker knows."""
 
     name: ClassVar[str] = "background-join"
@@ -182,30 +168,19 @@ class BackgroundJoin(Attack):
             return Statement("inapplicable.one-secret")
         return reason
 
-    def run(self, scene: Scene) -> Iterator[Finding]:
-        for reading, attribute, known in self._choices(scene):
-            yield self._one(scene, reading, attribute, known)
-
     def expected(self, scene: Scene) -> int:
-        return sum(1 for _ in self._choices(scene))
+        return sum(len(self._known(scene, list(columns))) for columns in scene.sensitive)
 
-    def _choices(self, scene: Scene) -> Iterator[tuple[AdversaryView, str, tuple[str, ...]]]:
-        """Each attribute of each table, with each choice of others that are known."""
-        for reading in scene.readings:
-            for attribute, known in self._known(scene, list(reading.sensitive)):
-                yield reading, attribute, known
-
-    def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
-        return [
-            finding_on_values(
-                self, scene, view, attribute, joined_values(view, attribute, known),
-                joined_values(view.whole, attribute, known), _bounds(scene, view, attribute, known),
-                knowledge=Statement("knows.values-of-row", first=ALL_ROWS, attributes=known),
-                details={"known": list(known)},
-                sensitive=scene.is_sensitive(attribute, view.domains), attacker=_attacker(known),
-            )
-            for attribute, known in self._known(scene, list(view.sensitive))
-        ]  # fmt: skip
+    def on(self, scene: Scene, view: View) -> Iterator[Finding]:
+        for attribute, known in self._known(scene, list(view.sensitive)):
+            yield view.finding(
+                self, scene, attribute, view.values(attribute, AT_ALL, known),
+                view.whole.values(attribute, AT_ALL, known),
+                view.bounds(scene, attribute, AT_ALL, known),
+                knowledge=Statement(view.knows_values, first=view.knows, attributes=known),
+                details={"known": list(known)}, attacker=_attacker(known),
+                sensitive=scene.is_sensitive(attribute, view.domains),
+            )  # fmt: skip
 
     def _known(self, scene: Scene, names: list[str]) -> list[tuple[str, tuple[str, ...]]]:
         """Each attribute that is sought, with each choice of others that are known.
@@ -213,79 +188,16 @@ class BackgroundJoin(Attack):
         A column of the same secret is no background knowledge: it reveals the attribute without
         any release.
         """
-        found = []
+        choices = []
         for attribute in names:
             others = scene.task.secrets.others(attribute, names)
             counts = {*range(1, self.others + 1), len(others)} - {0}
-            found += [
+            choices += [
                 (attribute, c) for count in sorted(counts) for c in combinations(others, count)
             ]
-        return found
-
-    def _one(
-        self, scene: Scene, reading: AdversaryView, attribute: str, known: tuple[str, ...]
-    ) -> Finding:
-        beliefs = beliefs_in(reading, attribute, known)
-        bounds = value_bounds(
-            scene.requirements, scene.domains, reading, attribute, others_known=True
-        )
-        return self.finding(
-            scene, reading, attribute, beliefs,
-            on_lines_of(beliefs, beliefs_in(ungrouped(reading), attribute, known)),
-            bounds.of_lines(reading, beliefs),
-            knowledge=Statement("knows.values-of", first=IN_TABLE, attributes=known),
-            details={"known": list(known)}, attacker=_attacker(known),
-        )  # fmt: skip
+        return choices
 
 
 def _attacker(known: tuple[str, ...]) -> StandardAttacker:
     """Who knows so many other sensitive values of the target."""
     return StandardAttacker.INSIDER if len(known) == 1 else StandardAttacker.INVESTIGATOR
-
-
-def _bounds(
-    scene: Scene, view: PersonView, attribute: str, known: tuple[str, ...]
-) -> NDArray[np.float64]:
-    """The bound of each value on persons: only where all other attributes of a row are known.
-
-    Members who have some of the values in a row may be those of several such combinations, which
-    overlap; what holds of each does not bound their union.
-    """
-    share = np.zeros(view.sensitive[attribute].cardinality)
-    if len(known) + 1 < len(view.sensitive):
-        return np.full(len(share), np.inf)
-    about = requirements_about(scene.guarantees, attribute)
-    inner = [model for one in about if (model := one.given_others()) is not None]
-    every = [model.model_copy(update={"attribute": None}) for model in inner]
-    return person_bounds(every, view.domains, attribute, share, AT_ALL)
-
-
-def joined_values(view: PersonView, attribute: str, known: tuple[str, ...]) -> TrueValues:
-    """The belief in each value of a person, at its greatest over the known rows of the person."""
-    columns = [view.sensitive[name] for name in known]
-    combination = group_codes(
-        [c.codes for c in columns], [c.cardinality for c in columns], len(columns[0].codes)
-    )
-    rows = pl.DataFrame(
-        {
-            "group": view.classes.class_of_row,
-            "person": view.persons.number,
-            "known": combination.class_of_row,
-            "value": view.sensitive[attribute].codes,
-        }
-    )
-    has = rows.select("group", "person", "known").unique()
-    holders = has.group_by("group", "known").len("holders")
-    pairs = has.join(rows.select("group", "person", "value").unique(), on=["group", "person"])
-    joint = pairs.group_by("group", "known", "value").len("joint")
-    found = (
-        pairs.join(joint, on=["group", "known", "value"])
-        .join(holders, on=["group", "known"])
-        .select("person", "value", belief=pl.col("joint") / pl.col("holders"))
-        .group_by("person", "value")
-        .agg(pl.col("belief").max())
-        .sort("person", "value")
-    )
-    return TrueValues(
-        found["person"].to_numpy(), found["value"].to_numpy(), found["belief"].to_numpy()
-    )

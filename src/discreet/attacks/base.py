@@ -34,7 +34,7 @@ from discreet.methods.base import Progress, Task, no_progress
 from discreet.releases.registry import kind_of
 from discreet.releases.singling_out import RATE, Interval, share_interval
 from discreet.releases.worlds.placement import EXACT
-from discreet.requirements.judge import limits_knowledge, of_counts
+from discreet.requirements.judge import limits_knowledge
 from discreet.statements import Statement
 from discreet.table.interrupts import TimeBudget
 from discreet.table.kernels.lists import entries_of
@@ -42,7 +42,7 @@ from discreet.table.roles import Unit
 from discreet.typing import AnyInts, Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from discreet.attacks.beliefs import Beliefs, PersonView
+    from discreet.attacks.views import PersonView
     from discreet.knowledge.population import Population
     from discreet.releases.adversary_view import AdversaryView
     from discreet.releases.kinds.base import Kind
@@ -59,6 +59,8 @@ EXCEEDED = Statement("finding.exceeded")
 NO_GUARANTEE = Statement("finding.no-guarantee")
 NO_BETTER = Statement("finding.no-better")
 TARGETS = 4000  # drawn
+IN_TABLE = Statement("knows.in-table")
+ALL_ROWS = Statement("knows.all-rows")
 ALONE = "quasi-identifiers"
 OTHERS = "quasi-identifiers and all other sensitive values"
 
@@ -144,8 +146,8 @@ class Scene:
 
         Those for attackers who know few columns bound no belief of one who knows them all.
         """
-        found = [promise.to_requirement() for promise in self.manifest.promises]
-        return [requirement for requirement in found if not limits_knowledge(requirement)]
+        promised = (promise.to_requirement() for promise in self.manifest.promises)
+        return [requirement for requirement in promised if not limits_knowledge(requirement)]
 
     def is_sensitive(self, attribute: str, domains: Domains | None = None) -> Bools | None:
         """(published values + 1,) Which are sensitive; the last: others. None where all are.
@@ -259,6 +261,7 @@ class Finding:
 class Attack(Named):
     """One adversary: what is known, and how the release is read with it."""
 
+    targets_persons: ClassVar[bool] = False  # whether targets are persons who have several rows
     inside: ClassVar[bool] = True  # whether a target above a promised bound is a failed audit
     # Whether its targets may be rows where a person has several; no guarantee bounds it then.
     may_count_rows: ClassVar[bool] = False
@@ -290,18 +293,9 @@ class Attack(Named):
         """Why it is not run though it may learn something; None where it is run."""
         return None
 
-    @property
-    def targets_persons(self) -> bool:
-        """Whether its targets can be persons with several published rows."""
-        return type(self).run_on_persons is not Attack.run_on_persons
-
     @abstractmethod
     def run(self, scene: Scene) -> Iterable[Finding]:
-        """Attack rows, and report; a slow attack yields each finding as soon as it has it."""
-
-    def run_on_persons(self, scene: Scene, view: PersonView) -> Iterable[Finding]:
-        """Attack persons with several published rows, and report."""
-        raise NotImplementedError(self.name)
+        """Attack, and report; a slow attack yields each finding as soon as it has it."""
 
     def expected(self, scene: Scene) -> int:
         """How many findings there will be, to estimate the remaining time."""
@@ -310,48 +304,6 @@ class Attack(Named):
     def omit(self, scene: Scene, part: str, reason: str) -> None:
         """Report what the attack leaves out, and why."""
         scene.omitted[f"{self.name} ({part})" if part else self.name] = reason
-
-    def finding(
-        self,
-        scene: Scene,
-        reading: AdversaryView,
-        aim: str,
-        beliefs: Beliefs,
-        baseline: Floats | float,
-        bounds: Floats | None = None,
-        *,
-        knowledge: str | None = None,
-        method: str | None = None,
-        details: Mapping[str, Any] | None = None,
-        attacker: StandardAttacker | None = None,
-        chosen: Bools | None = None,
-    ) -> Finding:
-        """The finding of beliefs in sensitive values; ``bounds`` has one for each line.
-
-        ``chosen`` are the lines of targets with a sensitive value, if the aim is not an attribute.
-        """
-        chosen = scene.discloses(aim, beliefs.value) if chosen is None else chosen
-        if isinstance(baseline, np.ndarray) and baseline.shape == chosen.shape:
-            baseline = baseline[chosen]
-        ratios = reading.placement.sole
-        return summarize(
-            self,
-            aim,
-            reading.name,
-            beliefs.belief[chosen],
-            beliefs.count[chosen],
-            baseline,
-            scene.threshold,
-            None if bounds is None else bounds[chosen],
-            knowledge=knowledge or self.knowledge,
-            method=reading.placement.method if method is None else method,
-            sampled=reading.sampled,
-            estimated=reading.estimated,
-            details=details or {},
-            attacker=attacker,
-            tolerance=ROUNDING if ratios else TOLERANCE,
-            bound_tolerance=ROUNDING if ratios and of_counts(scene.requirements) else TOLERANCE,
-        )
 
 
 def summarize(
@@ -491,4 +443,4 @@ class RowsAtRisk:
             for rows, attribute, knows, beliefs in self.parts
             for row, belief in zip(rows.tolist(), beliefs.tolist(), strict=True)
         )
-        return tuple(sorted(rows, key=lambda one: (one.row, one.attribute)))
+        return tuple(sorted(rows, key=lambda listed: (listed.row, listed.attribute)))

@@ -80,14 +80,14 @@ def correspondences(series: Series, k: int) -> Correspondences:
     )
 
 
-def correspondence_problems(found: Correspondences, k: int) -> list[str]:
+def correspondence_problems(remaining: Correspondences, k: int) -> list[str]:
     """Return the sentence about people for whom too few rows remain."""
-    if not found.below:
+    if not remaining.below:
         return []
-    least = min(left for left in (found.returning, found.arriving) if left is not None)
+    least = min(left for left in (remaining.returning, remaining.arriving) if left is not None)
     return [
         f"BCF-anonymity of the series: correspondence attacks leave fewer than {k} rows for "
-        f"{found.below} records, down to {least}"
+        f"{remaining.below} records, down to {least}"
     ]
 
 
@@ -121,18 +121,18 @@ def common_rows(series: Series, person: int) -> Counter[Value] | None:
 def _arriving(series: Series) -> Ints:
     """For each person whom another release lacks the rows that backward attacks leave."""
     left = np.full(len(series.people), ALL)
-    for own, other in itertools.permutations(range(series.releases), 2):
+    for release, other in itertools.permutations(range(series.releases), 2):
         remaining = np.full(len(series.groups.start), ALL)  # the last for who is in no group
-        for group, rows in _remaining(series, other, own).items():
+        for group, rows in _remaining(series, other, release).items():
             remaining[group] = rows
-        alone = (series.group_of[other] < 0) & (series.group_of[own] >= 0)
-        left[alone] = np.minimum(left, remaining[series.group_of[own]])[alone]
+        alone = (series.group_of[other] < 0) & (series.group_of[release] >= 0)
+        left[alone] = np.minimum(left, remaining[series.group_of[release]])[alone]
     return left
 
 
-def _remaining(series: Series, other: int, own: int) -> dict[int, int]:
+def _remaining(series: Series, other: int, release: int) -> dict[int, int]:
     """The rows of each group of a release that need not belong to people of another one."""
-    before, after = series.group_of[other], series.group_of[own]
+    before, after = series.group_of[other], series.group_of[release]
     sources: dict[int, set[int]] = defaultdict(set)
     targets: dict[int, set[int]] = defaultdict(set)
     for source, target in {*zip(before.tolist(), after.tolist(), strict=True)}:
@@ -143,7 +143,7 @@ def _remaining(series: Series, other: int, own: int) -> dict[int, int]:
     members = Counter(before[before >= 0].tolist())
     for source, people in members.items():
         free[source] += sum(series.signature(source).values()) - people  # counterfeits
-    found = {}
+    rows_left = {}
     for group in {*after[after >= 0].tolist()}:
         signature = series.signature(group)
         around = {target for source in sources[group] for target in targets[source]}
@@ -151,16 +151,16 @@ def _remaining(series: Series, other: int, own: int) -> dict[int, int]:
         room = _rows(series, around - {group})
         loose = sum(free[source] for source in sources[group])
         excluded = (max(0, held[value] - loose - room[value]) for value in signature)
-        found[group] = sum(signature.values()) - sum(excluded)
-    return found
+        rows_left[group] = sum(signature.values()) - sum(excluded)
+    return rows_left
 
 
 def _rows(series: Series, groups: set[int]) -> Counter[Value]:
     """How often some groups together have each value."""
-    found: Counter[Value] = Counter()
+    rows: Counter[Value] = Counter()
     for group in groups:
-        found.update(series.signature(group))
-    return found
+        rows.update(series.signature(group))
+    return rows
 
 
 MOST_WORLDS = 200_000
@@ -193,7 +193,7 @@ def record_linking(frames: Sequence[pl.DataFrame]) -> CrossFinding:
 
     Rows match where they agree in all columns that both releases have.
     """
-    found: list[float] = []
+    beliefs: list[float] = []
     for number, frame in enumerate(frames):
         best = np.zeros(frame.height)
         for other in [*frames[:number], *frames[number + 1 :]]:
@@ -205,8 +205,8 @@ def record_linking(frames: Sequence[pl.DataFrame]) -> CrossFinding:
                 )
                 matching = joined[" rows"].cast(pl.Float64).fill_null(np.inf).to_numpy()
                 best = np.maximum(best, 1 / matching)
-        found += best[best > 0].tolist()
-    return _finding("record-linking", found, None, 0)
+        beliefs += best[best > 0].tolist()
+    return _finding("record-linking", beliefs, None, 0)
 
 
 def value_association(series: Series, bound: float | None = None) -> CrossFinding:
@@ -256,21 +256,21 @@ def _agreeing(
         if worlds is None:
             skipped += len(members)
             continue
-        one, other = np.triu_indices(len(members), 1)
+        first, second = np.triu_indices(len(members), 1)
         left = _known(series, members, worlds, alike or ())
-        if not len(one) or not len(left):
+        if not len(first) or not len(left):
             continue
-        same = left[:, one] == left[:, other]  # (worlds, pairs)
+        same = left[:, first] == left[:, second]  # (worlds, pairs)
         if alike is None and same.size <= MOST_PAIRS:
             belief = _given_any_pair(same)
         else:
             belief = same.mean(axis=0)
         names = [series.people[member] for member in members]
         new = np.array([(names[i], names[j]) not in told
-                        for i, j in zip(one, other, strict=True)])  # fmt: skip
+                        for i, j in zip(first, second, strict=True)])  # fmt: skip
         best = np.zeros(len(members))
-        np.maximum.at(best, one[new], belief[new])
-        np.maximum.at(best, other[new], belief[new])
+        np.maximum.at(best, first[new], belief[new])
+        np.maximum.at(best, second[new], belief[new])
         greatest += best.tolist()
     return _finding(attack, greatest, bound, skipped)
 
@@ -282,8 +282,8 @@ def _given_any_pair(same: NDArray[np.bool_]) -> NDArray[np.float64]:
     alone = np.diag(together).copy()
     possible = alone > 0
     np.fill_diagonal(together, 0.0)
-    given = together[possible] / alone[possible, None]
-    return np.asarray(np.maximum(alone / len(same), given.max(axis=0, initial=0.0)))
+    if_known = together[possible] / alone[possible, None]
+    return np.asarray(np.maximum(alone / len(same), if_known.max(axis=0, initial=0.0)))
 
 
 def _known(
@@ -295,9 +295,9 @@ def _known(
     """The worlds in which people agree who are known to."""
     place = {series.people[member]: at for at, member in enumerate(members)}
     for group in alike:
-        own = [place[name] for name in group if name in place]
-        if own:
-            worlds = worlds[(worlds[:, own] == worlds[:, own[:1]]).all(axis=1)]
+        places = [place[name] for name in group if name in place]
+        if places:
+            worlds = worlds[(worlds[:, places] == worlds[:, places[:1]]).all(axis=1)]
     return worlds
 
 

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.attackers import StandardAttacker
-from discreet.attacks.base import Attack, Finding, Scene, wilson
-from discreet.attacks.class_attacks import IN_TABLE
+from discreet.attacks.base import IN_TABLE, Attack, Finding, Scene, wilson
 from discreet.releases.adversary_view import AdversaryView, KnownMembers
 from discreet.releases.worlds.permanents import matching_beliefs_of_groups
 from discreet.statements import Statement
@@ -199,8 +198,8 @@ def _expected_right(
         member, kind = entries_of(start, chosen[part])
         kind = chosen[part][kind]
         entry, person = entries_of(value_start, kind)
-        found = places_of(counted, group[member[person]] * cardinality + value[entry])
-        weight = np.where(found >= 0, counts.count[found], 0).astype(np.float64)
+        entry_of_value = places_of(counted, group[member[person]] * cardinality + value[entry])
+        weight = np.where(entry_of_value >= 0, counts.count[entry_of_value], 0).astype(np.float64)
         chance = weight * held[entry]
         several = (distinct > 1) & (people == alike)
         pairs = several[kind[person]]
@@ -217,10 +216,10 @@ def _expected_right(
         total = np.bincount(person, chance, len(member))
         at = places_of(key, kind * counts.classes + group[member])
         hit = (total > 0) & (at >= 0)
-        own = hit[person] if sensitive is None else hit[person] & sensitive[value[entry]]
-        hit = own & (value[entry] == guess[at[person]])
+        is_told = hit[person] if sensitive is None else hit[person] & sensitive[value[entry]]
+        hit = is_told & (value[entry] == guess[at[person]])
         right += float((chance[hit] / total[person[hit]]).sum())
-        covered += float((chance[own] / total[person[own]]).sum())
+        covered += float((chance[is_told] / total[person[is_told]]).sum())
     return right, len(members.row) if sensitive is None else round(covered)
 
 
@@ -264,8 +263,8 @@ def _classifier_accuracy(
         hit = np.empty(len(tested), np.bool_)
         for part in stretches(np.full(len(tested), classes), SCORES):  # few enough for the cache
             score = np.tile(np.log(prior), (part.stop - part.start, 1))
-            for column, one in zip(values, likely, strict=True):
-                score += one[column[tested[part]]]
+            for column, score_of_code in zip(values, likely, strict=True):
+                score += score_of_code[column[tested[part]]]
             hit[part] = score.argmax(axis=1) == truth[tested[part]]
         right += int((hit if sensitive is None else hit & sensitive[truth[test]]).sum())
     return right / max(len(truth) if sensitive is None else int(sensitive[truth].sum()), 1)

@@ -69,29 +69,31 @@ class Downcoding(Attack):
         for name, table in scene.tables.items():
             classes = classes_of(table.quasi_identifiers, table.rows)
             read = _read_table(name, table, classes, scene.task, scene.manifest)
-            if any(one.open_cells for one in read):
+            if any(read_column.open_cells for read_column in read):
                 names = [column.name for column in table.quasi_identifiers]
                 yield self._of_cells(name, names, read)
                 yield self._of_rows(name, classes, read)
 
     def _of_cells(self, table: str, names: Sequence[str], read: Sequence[_Reading]) -> Finding:
-        by_column = {name: one.to_dict() for name, one in zip(names, read, strict=True)}
-        open_cells = sum(one.open_cells for one in read)
-        shares = [one.pinned / one.open_cells for one in read if one.open_cells]
+        by_column = {name: column.to_dict() for name, column in zip(names, read, strict=True)}
+        open_cells = sum(column.open_cells for column in read)
+        shares = [column.pinned / column.open_cells for column in read if column.open_cells]
         total = max(open_cells, 1)
         return self._finding(
-            CELLS, table, open_cells, sum(one.pinned for one in read) / total,
+            CELLS, table, open_cells, sum(column.pinned for column in read) / total,
             max(shares, default=0.0),
             {
-                "finer": sum(one.finer for one in read) / total,
-                "bits_per_open_cell": sum(one.bits for one in read) / total,
+                "finer": sum(column.finer for column in read) / total,
+                "bits_per_open_cell": sum(column.bits for column in read) / total,
                 "columns": by_column,
             },
         )  # fmt: skip
 
     def _of_rows(self, table: str, classes: Classes, read: Sequence[_Reading]) -> Finding:
-        open_columns = np.sum([one.is_open for one in read], axis=0)
-        whole = np.any([one.is_open & (one.values == classes.size) for one in read], axis=0)
+        open_columns = np.sum([column.is_open for column in read], axis=0)
+        whole = np.any(
+            [column.is_open & (column.values == classes.size) for column in read], axis=0
+        )
         generalized = int(classes.size[open_columns > 0].sum())
         recovered = int(classes.size[(open_columns == 1) & whole].sum())
         share = recovered / max(generalized, 1)
@@ -113,22 +115,22 @@ class Downcoding(Attack):
 def pinned_share(tables: Mapping[str, CodedTable], task: Task, manifest: Manifest) -> float | None:
     """The share of the generalized cells of all tables that are pinned; None where none is open."""
     read = [
-        one
+        column
         for name, table in tables.items()
-        for one in _read_table(
+        for column in _read_table(
             name, table, classes_of(table.quasi_identifiers, table.rows), task, manifest
         )
     ]
-    open_cells = sum(one.open_cells for one in read)
-    return sum(one.pinned for one in read) / open_cells if open_cells else None
+    open_cells = sum(column.open_cells for column in read)
+    return sum(column.pinned for column in read) / open_cells if open_cells else None
 
 
 def pinned_sentences(findings: Iterable[Finding]) -> list[Statement]:
     """What the cells of each table give away beyond that their rows lie in them."""
-    own = [one for one in findings if one.attack == Downcoding.name]
-    rows = {one.table: one for one in own if one.aim == ROWS}
+    own_findings = [finding for finding in findings if finding.attack == Downcoding.name]
+    rows = {finding.table: finding for finding in own_findings if finding.aim == ROWS}
     sentences = []
-    for cells in (one for one in own if one.aim == CELLS):
+    for cells in (finding for finding in own_findings if finding.aim == CELLS):
         recovered = round(rows[cells.table].mean * rows[cells.table].targets)
         finer = cells.details["finer"]
         if not cells.mean and not finer:
@@ -295,9 +297,11 @@ def _bits(cells: Sequence[_Cell], of_class: Ints, size: Ints, cardinality: int) 
     """
     share = _fitted(cells, of_class, size, cardinality)
     pieces = [cell.children or cell.parts for cell in cells]
-    start = starts_of(np.array([len(some) for some in pieces], np.int64))
+    start = starts_of(np.array([len(cell_pieces) for cell_pieces in pieces], np.int64))
     whole = _coverage([cell.runs for cell in cells], cardinality).sums(share)
-    held = _coverage([piece for some in pieces for piece in some], cardinality).sums(share)
+    held = _coverage([piece for cell_pieces in pieces for piece in cell_pieces], cardinality).sums(
+        share
+    )
     held = np.clip(held / np.repeat(whole, np.diff(start)), 1e-12, 1 - 1e-12)
     has_children = np.array([bool(cell.children) for cell in cells])
     alike = group_codes([of_class.astype(np.int32), size.astype(np.int32)],

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, pairwise, product
 from pathlib import Path
 from typing import ClassVar
@@ -40,17 +40,10 @@ import numpy as np
 from pydantic import Field
 
 from discreet.attacks.attackers import StandardAttacker
-from discreet.attacks.base import Attack, Criterion, Finding, Scene, summarize
-from discreet.attacks.beliefs import (
-    ALL_ROWS,
-    PersonView,
-    beliefs_in,
-    finding_on_persons,
-    least_group,
-    value_bounds,
-)
-from discreet.attacks.class_attacks import IN_TABLE
+from discreet.attacks.base import ALL_ROWS, IN_TABLE, Attack, Criterion, Finding, Scene, summarize
+from discreet.attacks.beliefs import AT_ALL, least_group
 from discreet.attacks.series_beliefs import members_of
+from discreet.attacks.views import PersonView, RowView, View, ViewAttack
 from discreet.methods.series.beliefs.components import components
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.audit.audit import read_tables
@@ -104,7 +97,7 @@ class Intersection(Attack):
     def run(self, scene: Scene) -> list[Finding]:
         if self.releases:
             return self._across(scene)
-        people = [of_people(reading, scene) for reading in scene.readings]
+        people = [RowView(reading).of_people(scene) for reading in scene.readings]
         return [
             self._pair(scene, first, second, a, b)
             for first, second in combinations(people, 2)
@@ -112,26 +105,24 @@ class Intersection(Attack):
             for b in second.sensitive
         ]
 
-    def _pair(
-        self, scene: Scene, left: AdversaryView, right: AdversaryView, a: str, b: str
-    ) -> Finding:
+    def _pair(self, scene: Scene, left: RowView, right: RowView, a: str, b: str) -> Finding:
         """Both values of a pair of attributes in two tables."""
+        first, second = left.reading, right.reading
         # One of the two is sensitive: the pair discloses it.
-        chosen = scene.discloses(a, left.truth[a]) | scene.discloses(b, right.truth[b])
+        chosen = scene.discloses(a, first.truth[a]) | scene.discloses(b, second.truth[b])
         belief, limit = np.ones(int(chosen.sum())), np.inf
-        for reading, name in ((left, a), (right, b)):
-            beliefs = beliefs_in(reading, name)
+        for view, name in ((left, a), (right, b)):
+            beliefs = view.values(name, AT_ALL)
             belief = belief * beliefs.belief[beliefs.line_of_target][chosen]
-            bounds = value_bounds(scene.requirements, scene.domains, reading, name)
-            limit = min(limit, bounds.everywhere)
-        code = left.truth[a].astype(np.int64) * (right.sensitive[b].cardinality + 1)
-        _, pair, count = np.unique(code + right.truth[b], return_inverse=True, return_counts=True)
+            limit = min(limit, view.bounds(scene, name, AT_ALL).everywhere)
+        code = first.truth[a].astype(np.int64) * (second.sensitive[b].cardinality + 1)
+        _, pair, count = np.unique(code + second.truth[b], return_inverse=True, return_counts=True)
         without = count[pair][chosen] / max(len(pair), 1)
         return summarize(
-            self, f"{a} and {b}", f"{left.name}, {right.name}", belief,
+            self, f"{a} and {b}", f"{first.name}, {second.name}", belief,
             np.ones(len(belief), np.int64), without,
             scene.threshold, np.full(len(belief), limit), knowledge=self.knowledge,
-            method=right.placement.method if left.placement.sole else left.placement.method,
+            method=(second if first.placement.sole else first).placement.method,
         )  # fmt: skip
 
     def _across(self, scene: Scene) -> list[Finding]:
@@ -183,18 +174,6 @@ class Intersection(Attack):
         return findings
 
 
-def of_people(reading: AdversaryView, scene: Scene) -> AdversaryView:
-    """The reading with the original people as targets, whichever rows they certainly have."""
-    if not reading.placement.sole:
-        return reading
-    people = np.flatnonzero(reading.group_of_person >= 0)
-    truth = {
-        name: recoded(column, scene.task.table[name])[people]
-        for name, column in reading.sensitive.items()
-    }
-    return replace(reading, place_of_target=reading.group_of_person[people], truth=truth)
-
-
 def _rows_of_groups(
     reading: AdversaryView, attributes: Sequence[str], scene: Scene
 ) -> list[Counter[Row]]:
@@ -241,24 +220,24 @@ def _count_worlds(
     """The chance of each row of the persons of a component, by each one's groups."""
     place: dict[tuple[int, Row], int] = {}  # of a group and a row
     full: list[int] = []
-    for group in {id(group): group for own in groups for group in own}.values():
+    for group in {id(group): group for own_groups in groups for group in own_groups}.values():
         for row, count in group.items():
             place[id(group), row] = len(full)
             full.append(count)
     options = [
         [
-            (tuple(place[id(group), row] for group in own), 1.0)
-            for row in own[0]
-            if all(row in group for group in own)
+            (tuple(place[id(group), row] for group in own_groups), 1.0)
+            for row in own_groups[0]
+            if all(row in group for group in own_groups)
         ]
-        for own in groups
+        for own_groups in groups
     ]
     chances = weigh_worlds(tuple(full), options, budget)
     if chances is None:
         return None
     return [
-        {row: chance.get(place[id(own[0]), row], 0.0) for row in own[0]}
-        for own, chance in zip(groups, chances, strict=True)
+        {row: chance.get(place[id(own_groups[0]), row], 0.0) for row in own_groups[0]}
+        for own_groups, chance in zip(groups, chances, strict=True)
     ]
 
 
@@ -272,7 +251,7 @@ def _product(groups: Sequence[Counter[Row]]) -> dict[Row, float]:
     return {row: mass / total for row, mass in weight.items()} if total else {}
 
 
-class PersonIntersection(Attack):
+class PersonIntersection(ViewAttack):
     """Which person the target is, by all groups that hold a row of the target."""
 
     name: ClassVar[str] = "person-intersection"
@@ -288,28 +267,22 @@ class PersonIntersection(Attack):
             return Statement("inapplicable.one-row")
         return super().inapplicable(scene)
 
-    def run(self, scene: Scene) -> list[Finding]:
-        raise NotImplementedError("its targets are persons with several rows")
-
-    def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
-        view = replace(view.all, chosen=view.chosen)
-        left = candidates(view.classes, view.persons)
+    def on(self, scene: Scene, view: View) -> Iterator[Finding]:
+        assert isinstance(view, PersonView)
+        everybody = view.all
+        left, (targets, times) = candidates(everybody.classes, everybody.persons), view.targets
         k = least_group(scene.guarantees)
-        in_one_group = len(view.members[0]) == view.persons.count
-        bounds = None if k is None or not in_one_group else np.full(len(left), 1 / k)
-        return [
-            finding_on_persons(
-                self, scene, view, Statement("aim.person"), 1 / left,
-                1 / max(view.persons.count, 1), bounds,
-                knowledge=self.knowledge,
-                details={
-                    "fewest_candidates": int(left.min(initial=view.persons.count)),
-                    "persons_in_several_groups": int(
-                        (np.bincount(view.members[1], minlength=view.persons.count) > 1).sum()
-                    ),
-                },
-            )
-        ]  # fmt: skip
+        in_one_group = len(everybody.members[0]) == everybody.persons.count
+        bounds = None if k is None or not in_one_group else np.full(len(targets), 1 / k)
+        groups = np.bincount(everybody.members[1], minlength=everybody.persons.count)
+        yield view.summary(
+            self, scene, view.aim, 1 / left[targets], times, 1 / max(everybody.persons.count, 1),
+            bounds, counted=False, knowledge=self.knowledge,
+            details={
+                "fewest_candidates": int(left.min(initial=everybody.persons.count)),
+                "persons_in_several_groups": int((groups > 1).sum()),
+            },
+        )  # fmt: skip
 
 
 def candidates(classes: Classes, persons: Persons) -> Ints:

@@ -83,10 +83,14 @@ class Membership(Attack):
 
 def _bounds(scene: Scene, population: Population, lines: int) -> Floats | None:
     """The belief that δ-presence allows, if the attacker's population is the publisher's."""
-    own = scene.task.basis.population
-    if own is None or not population.same_people(own):
+    publisher = scene.task.basis.population
+    if publisher is None or not population.same_people(publisher):
         return None
-    upper = [one.upper for one in scene.requirements if isinstance(one, DeltaPresence)]
+    upper = [
+        requirement.upper
+        for requirement in scene.requirements
+        if isinstance(requirement, DeltaPresence)
+    ]
     return np.full(lines, min(upper)) if upper else None
 
 
@@ -105,16 +109,16 @@ def _in_table(scene: Scene, population: Population) -> tuple[Floats | None, str]
         ((_, table),) = tables
         seen = population.alike(table.quasi_identifiers, table.rows)
         return np.minimum(seen / people, 1.0), EXACT
-    found: list[tuple[NDArray[np.int64], NDArray[np.int32], Classes]] = []
+    fits_of_tables: list[tuple[NDArray[np.int64], NDArray[np.int32], Classes]] = []
     for name, table in tables:
         fits = population.fits(table, scene.manifest.method.levels_of(name) or {})
         if fits is None:
             return None, EXACT
-        found.append(fits)
-    if all((np.diff(start) <= 1).all() for start, _, _ in found):
-        odds = _fit_odds(found, people)
-        return odds, EXACT if len(found) == 1 else Statement("figures.greatest-entropy")
-    start, group, classes = found[0]
+        fits_of_tables.append(fits)
+    if all((np.diff(start) <= 1).all() for start, _, _ in fits_of_tables):
+        odds = _fit_odds(fits_of_tables, people)
+        return odds, EXACT if len(fits_of_tables) == 1 else Statement("figures.greatest-entropy")
+    start, group, classes = fits_of_tables[0]
     return _scaled(start, group, classes, people, population.rows), (
         "rows fit several groups: scaling, first table alone"
     )
@@ -143,11 +147,12 @@ def _scaled(
 
 
 def _fit_odds(
-    found: list[tuple[NDArray[np.int64], NDArray[np.int32], Classes]], people: NDArray[np.int64]
+    fits_of_tables: list[tuple[NDArray[np.int64], NDArray[np.int32], Classes]],
+    people: NDArray[np.int64],
 ) -> Floats:
     """The chance of each kind to be in the table, every group of every table filled."""
     groups = []
-    for start, group, classes in found:
+    for start, group, classes in fits_of_tables:
         of_kind = np.full(len(people), classes.count, np.int64)  # the last: fits no group
         of_kind[np.diff(start) > 0] = group
         groups.append((of_kind, np.append(classes.size, 0).astype(np.float64)))

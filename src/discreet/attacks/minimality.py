@@ -39,9 +39,8 @@ from pydantic import Field, ValidationError
 
 from discreet.attacks import base
 from discreet.attacks.attackers import StandardAttacker
-from discreet.attacks.base import Attack, Finding, Scene, summarize, wilson, wilson_low
+from discreet.attacks.base import IN_TABLE, Attack, Finding, Scene, summarize, wilson, wilson_low
 from discreet.attacks.beliefs import beliefs_in
-from discreet.attacks.class_attacks import IN_TABLE
 from discreet.errors import InfeasibleError
 from discreet.methods.base import Bucketized, Generalized, Method, Secrets, Task
 from discreet.methods.registry import METHODS
@@ -114,24 +113,24 @@ class Minimality(Attack):
 
     def run(self, scene: Scene) -> list[Finding]:
         (reading,) = scene.readings
-        found = _by_running(scene, reading, self.worlds)
+        judged = _by_running(scene, reading, self.worlds)
         how = "exact"
         method = scene.manifest.method.name
-        if found is None and method == "full-domain":
-            found, how = _by_predecessors(scene, reading)
-        elif found is None and method == "mondrian":
-            found, how = leaf_beliefs(scene, reading)
-        if found is None:
+        if judged is None and method == "full-domain":
+            judged, how = _by_predecessors(scene, reading)
+        elif judged is None and method == "mondrian":
+            judged, how = leaf_beliefs(scene, reading)
+        if judged is None:
             reason = how if how != "exact" else Statement("worlds.too-many")
             self.omit(scene, "", Statement("not-assessed", reason=reason))
             return []
         findings = []
         for attribute in reading.sensitive:
             plain = beliefs_in(reading, attribute)
-            if attribute not in found:
+            if attribute not in judged:
                 self.omit(scene, attribute, Statement("not-assessed", reason=how))
                 continue
-            person, belief, sure, estimated = found[attribute]
+            person, belief, sure, estimated = judged[attribute]
             truth = recoded(reading.sensitive[attribute], scene.task.table[attribute])
             chosen = scene.discloses(attribute, truth[person])
             belief, sure = belief[chosen], sure[chosen]
@@ -176,13 +175,13 @@ def _by_running(scene: Scene, reading: AdversaryView, most: int) -> dict[str, Ju
     code_of_row = {  # the codes of a distinct sensitive row in the original's dictionaries
         c.name: recoded(original[c.name], c)[rows.first_row] for c in columns
     }
-    kept = 0
+    remaining = 0
     seen = {c.name: np.zeros((original.rows, c.cardinality)) for c in columns}
     everybody = np.arange(original.rows)
     for world in all_worlds(of_group):
         row_of_person = np.empty(original.rows, np.int64)
-        for people, given in zip(members, world, strict=True):
-            row_of_person[people] = given
+        for people, dealt in zip(members, world, strict=True):
+            row_of_person[people] = dealt
         changed = {
             name: replace(original[name], codes=codes[row_of_person].astype(np.int32))
             for name, codes in code_of_row.items()
@@ -194,16 +193,16 @@ def _by_running(scene: Scene, reading: AdversaryView, most: int) -> dict[str, Ju
         )  # fmt: skip
         if not _publishes(method, task, reading.group_of_person):
             continue
-        kept += 1
+        remaining += 1
         for c in columns:
             seen[c.name][everybody, c.codes[rows.first_row][row_of_person]] += 1
-    if not kept:
+    if not remaining:
         return None
-    found = {}
+    judged = {}
     for c in columns:
-        share = seen[c.name][everybody, recoded(c, original[c.name])] / kept
-        found[c.name] = Judged(everybody, share, share)
-    return found
+        share = seen[c.name][everybody, recoded(c, original[c.name])] / remaining
+        judged[c.name] = Judged(everybody, share, share)
+    return judged
 
 
 def _method(scene: Scene) -> Method | None:
@@ -244,29 +243,29 @@ def _by_predecessors(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Ju
     draws = max(20, min(1000, DRAWN_CELLS // max(original.rows, 1)))
     by_group = np.argsort(reading.group_of_person, kind="stable")
     rows_by_group = np.argsort(reading.group_of_row, kind="stable")
-    kept = 0
+    remaining = 0
     for number in range(draws if open_nodes else 0):
         scene.progress("minimality", number / draws)
         key = scene.rng.random(reading.rows)
         dealt = rows_by_group[np.lexsort((key, reading.group_of_row[rows_by_group]))]
         row_of_person = np.empty(original.rows, np.int64)
         row_of_person[by_group] = dealt
-        kept += not any(
+        remaining += not any(
             _passes(scene, reading, classes, row_of_person, others) for classes in open_nodes
         )
-    acceptance = wilson(kept, draws, Z)[0] if open_nodes else 1.0
+    acceptance = wilson(remaining, draws, Z)[0] if open_nodes else 1.0
     if acceptance <= 0.01:
         return None, Statement("worlds.rejected")
     columns = reading.sensitive.values()
     truth = {column.name: recoded(column, original[column.name]) for column in columns}
     person = np.arange(original.rows)
-    found = {
+    judged = {
         name: Judged(person, np.minimum(share / acceptance, 1.0), share)
         for name, share in share_of_truth(reading, truth).items()
     }
     if not open_nodes:
-        return found, "exact"
-    return found, f"at most share/acceptance; acceptance at least {acceptance:.3f}"
+        return judged, "exact"
+    return judged, f"at most share/acceptance; acceptance at least {acceptance:.3f}"
 
 
 def _finer_classes(scene: Scene, reading: AdversaryView) -> list[Classes]:
@@ -364,14 +363,14 @@ def leaf_beliefs(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Judged
             break
         worlds = _worlds_of(leaf, scene.rng)
         drawn = drawn or not worlds.complete
-        kept = np.ones(len(worlds.rows), bool)
+        possible = np.ones(len(worlds.rows), bool)
         for side in leaf.cuts:
-            kept &= ~_cut_passes(scene, columns, rows.first_row, worlds.rows, side, others)
-        if not kept.any():
-            kept[:] = True  # the cuts of the method are not these
+            possible &= ~_cut_passes(scene, columns, rows.first_row, worlds.rows, side, others)
+        if not possible.any():
+            possible[:] = True  # the cuts of the method are not these
         for c in columns:
-            values = c.codes[rows.first_row][worlds.rows[kept]]  # (worlds, members)
-            share = _shares(leaf, values, worlds.weight[kept], truth[c.name][leaf.members])
+            values = c.codes[rows.first_row][worlds.rows[possible]]  # (worlds, members)
+            share = _shares(leaf, values, worlds.weight[possible], truth[c.name][leaf.members])
             belief[c.name][leaf.members] = share
             certain = share if worlds.complete else wilson_low(share, len(values))
             sure[c.name][leaf.members] = certain
@@ -379,10 +378,10 @@ def leaf_beliefs(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Judged
         return None, Statement("omitted.time.none")
     person = person[:judged]
     how = Statement("figures.leaf" + ".worlds-drawn" * drawn + ".classes-drawn" * sampled)
-    found = {
+    by_attribute = {
         name: Judged(person, belief[name][person], sure[name][person], sampled) for name in truth
     }
-    return found, how
+    return by_attribute, how
 
 
 def share_of_truth(reading: AdversaryView, truth: Mapping[str, Codes]) -> dict[str, Floats]:
@@ -397,7 +396,7 @@ def share_of_truth(reading: AdversaryView, truth: Mapping[str, Codes]) -> dict[s
         truth=truth,
     )
     plain = {name: beliefs_in(people, name) for name in truth}
-    return {name: found.belief[found.line_of_target] for name, found in plain.items()}
+    return {name: beliefs.belief[beliefs.line_of_target] for name, beliefs in plain.items()}
 
 
 def _divisible_leaves(
@@ -417,7 +416,7 @@ def _divisible_leaves(
     for place in np.flatnonzero(np.diff(start)[chosen] >= 2 * least).tolist():
         g = chosen[place]
         members = people[start[g] : start[g + 1]]
-        own = row_number[rows[row_start[g] : row_start[g + 1]]].astype(np.int64)
+        rows_of_class = row_number[rows[row_start[g] : row_start[g + 1]]].astype(np.int64)
         cuts = [cut for cut in _cuts(scene, members) if np.bincount(cut).min() >= least]
         if not cuts:
             continue
@@ -429,7 +428,7 @@ def _divisible_leaves(
                 members[order],
                 [cut[order] for cut in cuts],
                 np.bincount(kind.ravel()),
-                np.sort(own),
+                np.sort(rows_of_class),
             ),
         )
 
@@ -481,10 +480,10 @@ def _shares(leaf: _Leaf, values: Codes, weight: Floats, truth: Codes) -> Floats:
     share = np.empty(len(leaf.members))
     first = 0
     for room in leaf.rooms:
-        own = slice(first, first + room)
-        for value in np.unique(truth[own]):
-            hits = (values[:, own] == value).mean(axis=1)
-            is_value = first + np.flatnonzero(truth[own] == value)
+        members = slice(first, first + room)
+        for value in np.unique(truth[members]):
+            hits = (values[:, members] == value).mean(axis=1)
+            is_value = first + np.flatnonzero(truth[members] == value)
             share[is_value] = np.average(hits, weights=weight)
         first += room
     return share
@@ -521,9 +520,9 @@ def _boundaries(codes: Codes, missing: int) -> list[int]:
     above = np.flatnonzero(2 * before > len(codes))[:1]
     tried = [*below.tolist(), *above.tolist()]
     if tried and values[-1] == missing:
-        nearest = min(tried, key=lambda one: abs(2 * int(before[one]) - len(codes)))
+        nearest = min(tried, key=lambda boundary: abs(2 * int(before[boundary]) - len(codes)))
         tried = sorted({nearest, len(before) - 1})
-    return [int(values[one + 1]) for one in tried]
+    return [int(values[boundary + 1]) for boundary in tried]
 
 
 def _cut_passes(

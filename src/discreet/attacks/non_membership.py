@@ -20,30 +20,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.attacks.attackers import StandardAttacker
-from discreet.attacks.base import Attack, Finding, Scene
+from discreet.attacks.base import IN_TABLE, Finding, Scene
 from discreet.attacks.beliefs import (
-    ALL_ROWS,
     AT_ALL,
     Beliefs,
-    PersonView,
-    TrueValues,
+    ValueBounds,
     beliefs_in,
-    finding_on_values,
     on_lines_of,
-    person_bounds,
     requirements_about,
-    ungrouped,
-    value_bounds,
     weighted_beliefs,
 )
-from discreet.attacks.class_attacks import IN_TABLE
+from discreet.attacks.views import PersonView, RowView, TrueValues, View, ViewAttack
 from discreet.releases.adversary_view import AdversaryView
 from discreet.requirements.diversity import Diversity
 from discreet.statements import Statement
@@ -59,7 +53,7 @@ GREEDY = Statement("figures.greedy-facts")
 SLOTS = 8  # first facts without which the values are counted once for several targets
 
 
-class NonMembership(Attack):
+class NonMembership(ViewAttack):
     """One value by knowing that the target lacks others."""
 
     name: ClassVar[str] = "non-membership"
@@ -79,72 +73,33 @@ class NonMembership(Attack):
     def expected(self, scene: Scene) -> int:
         return self.bits * super().expected(scene)
 
-    def run(self, scene: Scene) -> Iterator[Finding]:
-        for reading in scene.readings:
-            names = list(reading.sensitive)
-            limits = [
-                value_bounds(scene.requirements, scene.domains, reading, name).everywhere
-                for name in names
-            ]
-            for number, attribute in enumerate(names):
-                among = _bound_among_sensitive(scene, reading, attribute)
-                for bits in range(1, self.bits + 1):
-                    bound = _bound_after_facts(limits[number], max(limits), bits)
-                    if len(names) == 1:
-                        bound = min(bound, _bound_after_facts(among, among, bits))
-                    yield self._one(scene, reading, attribute, bits, bound)
-                if scene.is_sensitive(attribute) is not None:
-                    yield self._harmless_ruled_out(scene, reading, attribute, among)
-
-    def run_on_persons(self, scene: Scene, view: PersonView) -> Iterator[Finding]:
-        limits = {
-            name: float(
-                person_bounds(
-                    scene.guarantees, view.domains, name,
-                    view.all.share(view.all.sensitive[name], AT_ALL), AT_ALL,
-                ).max(initial=0.0)
-            )
-            for name in view.sensitive
-        }  # fmt: skip
-        for bits in range(1, self.bits + 1):
-            values, exact = beliefs_after_facts(view, bits)
-            baseline, _ = beliefs_after_facts(view.whole, bits)
-            for name, column in view.sensitive.items():
+    def on(self, scene: Scene, view: View) -> Iterator[Finding]:
+        limits = {n: view.bounds(scene, n, AT_ALL).everywhere for n in view.sensitive}
+        for name, column in view.sensitive.items():
+            sensitive = scene.is_sensitive(name, view.domains)
+            among = np.inf
+            if isinstance(view, RowView):
+                among = _bound_among_sensitive(scene, view.reading, name)
+            for bits in range(1, self.bits + 1):
                 bound = _bound_after_facts(limits[name], max(limits.values()), bits)
-                finding = finding_on_values(
-                    self, scene, view, name, values[name], baseline[name],
-                    np.full(column.cardinality, bound),
-                    knowledge=_facts(bits, ALL_ROWS, ".row"),
-                    details={"bits": bits, "reader": AT_ALL},
-                    sensitive=scene.is_sensitive(name, view.domains),
+                if len(limits) == 1:
+                    bound = min(bound, _bound_after_facts(among, among, bits))
+                values, exact = _after_facts(view, name, bits)
+                finding = view.finding(
+                    self, scene, name, values, _after_facts(view.whole, name, bits)[0],
+                    ValueBounds(np.full(column.cardinality, bound), unpublished=bound),
+                    knowledge=_facts(bits, view), details={"bits": bits}, reader=AT_ALL,
+                    sensitive=sensitive,
                 )  # fmt: skip
                 yield finding if exact else replace(finding, method=GREEDY)
-
-    def _one(
-        self, scene: Scene, reading: AdversaryView, attribute: str, bits: int, bound: float
-    ) -> Finding:
-        beliefs, exact = non_membership_beliefs(reading, attribute, bits)
-        return self.finding(
-            scene, reading, attribute, beliefs,
-            on_lines_of(beliefs, non_membership_beliefs(ungrouped(reading), attribute, bits)[0]),
-            np.full(len(beliefs.belief), bound),
-            knowledge=_facts(bits, IN_TABLE),
-            method=None if exact else GREEDY,
-            details={"bits": bits},
-        )  # fmt: skip
-
-    def _harmless_ruled_out(
-        self, scene: Scene, reading: AdversaryView, attribute: str, bound: float
-    ) -> Finding:
-        """What is believed of a target who has none of the values that are not sensitive."""
-        beliefs = _beliefs_among_sensitive(scene, reading, attribute)
-        without = _beliefs_among_sensitive(scene, ungrouped(reading), attribute)
-        return self.finding(
-            scene, reading, attribute, beliefs, on_lines_of(beliefs, without),
-            np.full(len(beliefs.belief), bound),
-            knowledge=Statement("knows.no-harmless-value", first=IN_TABLE),
-            details={"ruled_out": "harmless"},
-        )  # fmt: skip
+            if isinstance(view, RowView) and sensitive is not None:
+                yield view.finding(
+                    self, scene, name, _beliefs_among_sensitive(scene, view.reading, name),
+                    _beliefs_among_sensitive(scene, view.whole.reading, name),
+                    ValueBounds(np.full(column.cardinality, among), unpublished=among),
+                    knowledge=Statement("knows.no-harmless-value", first=IN_TABLE),
+                    details={"ruled_out": "harmless"}, sensitive=sensitive,
+                )  # fmt: skip
 
 
 def _beliefs_among_sensitive(scene: Scene, reading: AdversaryView, attribute: str) -> Beliefs:
@@ -169,11 +124,20 @@ def _bound_among_sensitive(scene: Scene, reading: AdversaryView, attribute: str)
     return min(limits, default=np.inf)
 
 
-def _facts(bits: int, first: Statement, form: str = "") -> Statement:
+def _facts(bits: int, view: View) -> Statement:
     """Return what an attacker knows who also knows some facts about the target."""
+    form = "" if isinstance(view, RowView) else ".row"
     if bits == 1:
-        return Statement(f"knows.fact{form}", first=first)
-    return Statement(f"knows.facts{form}", first=first, facts=bits)
+        return Statement(f"knows.fact{form}", first=view.knows)
+    return Statement(f"knows.facts{form}", first=view.knows, facts=bits)
+
+
+def _after_facts(view: View, attribute: str, bits: int) -> tuple[Any, bool]:
+    """The greatest belief in each target's value after so many facts; whether it is exact."""
+    if isinstance(view, RowView):
+        return non_membership_beliefs(view.reading, attribute, bits)
+    by_attribute, exact = view.once(("facts", bits), lambda: beliefs_after_facts(view, bits))
+    return by_attribute[attribute], exact
 
 
 def _bound_after_facts(limit: float, greatest: float, bits: int) -> float:
@@ -276,7 +240,7 @@ def _greatest(
     line_truth: Ints,  # (lines,)
     own_start: Ints,  # (lines,) of the values that the target has
     own_end: Ints,  # (lines,)
-    own: Ints,
+    target_value: Ints,
     all_values: int,
     bits: int,
     stop: StopFlag,
@@ -316,12 +280,12 @@ def _greatest(
         if together:
             _all_facts(
                 held_start, held, mass, values, bits, line_truth[first:last], own_start[first:last],
-                own_end[first:last], own, local, belief[first:last], stop,
+                own_end[first:last], target_value, local, belief[first:last], stop,
             )  # fmt: skip
         else:
             _greedy_facts(
                 held_start, held, mass, values, bits, line_truth[first:last], own_start[first:last],
-                own_end[first:last], own, local, belief[first:last], stop,
+                own_end[first:last], target_value, local, belief[first:last], stop,
             )  # fmt: skip
         if stop[0]:
             return belief, False
@@ -378,7 +342,7 @@ def _all_facts(
     line_truth: Ints,
     own_start: Ints,
     own_end: Ints,
-    own: Ints,
+    target_value: Ints,
     local: Ints,  # the number of a value within the place
     belief: Floats,  # (lines,) written
     stop: StopFlag,
@@ -400,20 +364,20 @@ def _all_facts(
         if truth != last:
             last = truth
             _tally(start, held, mass, truth, none, of_truth, pairs_of_truth)
-        _mark(is_own, own[own_start[line] : own_end[line]], local, True)
+        _mark(is_own, target_value[own_start[line] : own_end[line]], local, True)
         belief[line] = _best(
             single, pairs, of_truth, pairs_of_truth, truth, is_own, values, bits, total
         )
-        _mark(is_own, own[own_start[line] : own_end[line]], local, False)
+        _mark(is_own, target_value[own_start[line] : own_end[line]], local, False)
 
 
 # Compiled: called for every target.
 @kernel
-def _mark(is_own: Bools, own: Ints, local: Ints, mark: bool) -> None:
+def _mark(is_own: Bools, target_value: Ints, local: Ints, mark: bool) -> None:
     """Mark the values of a target that occur in the place."""
-    for position in range(len(own)):
-        if local[own[position]] >= 0:
-            is_own[local[own[position]]] = mark
+    for position in range(len(target_value)):
+        if local[target_value[position]] >= 0:
+            is_own[local[target_value[position]]] = mark
 
 
 # Compiled: called for every target.
@@ -476,7 +440,7 @@ def _greedy_facts(
     line_truth: Ints,
     own_start: Ints,
     own_end: Ints,
-    own: Ints,
+    target_value: Ints,
     local: Ints,  # the number of a value within the place
     belief: Floats,  # (lines,) written
     stop: StopFlag,
@@ -504,7 +468,7 @@ def _greedy_facts(
             last = truth
             first_fact[:] = -1
             _tally(start, held, mass, truth, barred, of_truth, no_pairs)
-        _mark(is_own, own[own_start[line] : own_end[line]], local, True)
+        _mark(is_own, target_value[own_start[line] : own_end[line]], local, True)
         fact, best = _best_fact(single, of_truth, truth, is_own, total)
         if fact >= 0:
             slot = -1
@@ -533,7 +497,7 @@ def _greedy_facts(
                 best = max(best, share)
             barred[:] = False
         belief[line] = min(max(best, of_truth[truth] / total), 1.0)
-        _mark(is_own, own[own_start[line] : own_end[line]], local, False)
+        _mark(is_own, target_value[own_start[line] : own_end[line]], local, False)
 
 
 # Compiled: called for every target.

@@ -12,8 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.attacks.base import Attack, Finding, Scene, summarize
-from discreet.attacks.class_attacks import IN_TABLE
+from discreet.attacks.base import IN_TABLE, Attack, Finding, Scene, summarize
 from discreet.releases.audit.shards import linked_domains
 from discreet.releases.kinds.base import Kind
 from discreet.releases.kinds.generalized import RECORDS

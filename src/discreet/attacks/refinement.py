@@ -26,7 +26,8 @@ import numpy as np
 
 from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import Attack, Finding, Scene
-from discreet.attacks.beliefs import beliefs_in, on_lines_of, ungrouped
+from discreet.attacks.beliefs import ValueBounds, beliefs_in, ungrouped
+from discreet.attacks.views import RowView
 from discreet.hierarchies.coverage import Coverage
 from discreet.hierarchies.covering_classes import coverages_of
 from discreet.releases.adversary_view import EQUAL_ROWS, AdversaryView
@@ -74,12 +75,13 @@ class Refinement(Attack):
                 continue  # groups of values apart from those of cells
             refined = replace(view, placement=_finest(view, volume))
             ruled_out = _ruled_out(cells, coverages, volume, scene.rng)
-            for attribute in view.sensitive:
-                beliefs = beliefs_in(refined, attribute)
-                without = on_lines_of(beliefs, beliefs_in(ungrouped(view), attribute))
+            for attribute, column in view.sensitive.items():
                 plain = beliefs_in(view, attribute)
-                yield self.finding(
-                    scene, refined, attribute, beliefs, without,
+                yield RowView(refined).finding(
+                    self, scene, attribute, beliefs_in(refined, attribute),
+                    beliefs_in(ungrouped(view), attribute),
+                    ValueBounds(np.full(column.cardinality, np.inf)), knowledge=self.knowledge,
+                    sensitive=scene.is_sensitive(attribute),
                     details={
                         "mean_without_refinement": plain.mean_of(
                             scene.discloses(attribute, plain.value)
@@ -139,11 +141,11 @@ def _ruled_out(
         finer = np.flatnonzero(volume < volume[group] - 1e-9)
         inside: Bools = np.zeros(POINTS, bool)
         for start in range(0, len(finer), 256):
-            some = finer[start : start + 256]
-            covered = np.ones((len(some), POINTS), bool)
+            batch = finer[start : start + 256]
+            covered = np.ones((len(batch), POINTS), bool)
             for coverage, cell, values in zip(coverages, cells, points, strict=True):
-                pairs = coverage.covers(np.repeat(cell[some], POINTS), np.tile(values, len(some)))
-                covered &= pairs.reshape(len(some), POINTS)
+                pairs = coverage.covers(np.repeat(cell[batch], POINTS), np.tile(values, len(batch)))
+                covered &= pairs.reshape(len(batch), POINTS)
             inside |= covered.any(axis=0)
         shares[group] = inside.mean()
     open_groups: Ints = np.flatnonzero(volume > 0)

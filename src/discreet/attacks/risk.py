@@ -17,19 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.background import joined_values
 from discreet.attacks.base import ALONE, OTHERS, TOLERANCE, Scene
-from discreet.attacks.beliefs import AT_ALL, PersonView, beliefs_in, on_lines_of, ungrouped
-from discreet.attacks.intersection import candidates, of_people
+from discreet.attacks.beliefs import AT_ALL
+from discreet.attacks.intersection import candidates
+from discreet.attacks.views import PersonView, views_of
 from discreet.knowledge.population import Population
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.manifest import Manifest
-from discreet.statements import Statement
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable
-from discreet.table.kernels.lists import places_of
 from discreet.table.persons import Persons
-from discreet.typing import Bools, Floats
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ def risks_of(
         seen = population.alike(quasi, original.rows)
         inside = seen > 0
         alike = (population.kinds.size[inside].astype(np.float64), seen[inside])
-    found = [_risk("the original", before.astype(np.float64), before, alike)]
+    risks = [_risk("the original", before.astype(np.float64), before, alike)]
     for reading in readings:
         placement = reading.placement
         matching = placement.sums(reading.size[placement.group].astype(np.float64))
@@ -72,8 +69,8 @@ def risks_of(
         alike = None
         if population is not None and reading.name in tables:
             alike = _population_of_classes(tables, manifest, reading, population)
-        found.append(_risk(reading.name, matching[count > 0], count[count > 0], alike))
-    return found
+        risks.append(_risk(reading.name, matching[count > 0], count[count > 0], alike))
+    return risks
 
 
 def risks_of_persons(
@@ -139,72 +136,27 @@ def list_rows_at_risk(scene: Scene) -> None:
     Rows that are so without the release are left out. Attacks on a decomposed release list its
     rows themselves.
     """
-    if scene.persons is not None:
-        for persons in scene.persons:
-            _list_persons(scene, persons)
-        return
-    for view in scene.readings:
-        reading = of_people(view, scene)
-        people = _rows_of_targets(view)
-        if reading.sampled:
-            scene.omitted["rows at risk"] = Statement("omitted.sample", table=view.name)
+    for view in views_of(scene):
+        people = view.of_people(scene)
+        if people.unlisted is not None:
+            scene.omitted["rows at risk"] = people.unlisted
             continue
-        for attribute in reading.sensitive:
-            for knows, known, limit in _choices(scene, attribute, reading.sensitive):
-                beliefs = beliefs_in(reading, attribute, known)
-                apart = beliefs_in(ungrouped(reading), attribute, known)
-                without = on_lines_of(beliefs, apart)
-                risky = _learned(beliefs.belief, without, limit)
-                risky &= scene.discloses(attribute, beliefs.value)
-                line = beliefs.line_of_target
-                chosen = np.flatnonzero(risky[line])
-                scene.list_rows(people[chosen], attribute, knows, beliefs.belief[line[chosen]])
-
-
-def _list_persons(scene: Scene, view: PersonView) -> None:
-    """List the rows of persons with a value that is learned of the person."""
-    if view.source_row is None:
-        scene.omitted["rows at risk"] = Statement("omitted.unknown-rows")
-        return
-    for attribute, column in view.sensitive.items():
-        covered = scene.is_sensitive(attribute, view.domains)
-        for knows, known, limit in _choices(scene, attribute, view.sensitive):
-            values, apart = view.values_of(column, AT_ALL), view.whole.values_of(column, AT_ALL)
-            if known:
-                values = joined_values(view, attribute, tuple(known))
-                apart = joined_values(view.whole, attribute, tuple(known))
-            risky = _learned(values.belief, apart.of_lines(values, column.cardinality), limit)
-            if covered is not None:
-                risky &= covered[values.value]
-            key, of_line = np.unique(
-                values.person[risky] * column.cardinality + values.value[risky],
-                return_inverse=True,
-            )
-            belief = np.zeros(len(key))  # of a person and a value
-            np.maximum.at(belief, of_line, values.belief[risky])
-            place = places_of(key, view.persons.number * column.cardinality + column.codes)
-            chosen = np.flatnonzero(place >= 0)
-            scene.list_rows(view.source_row[chosen], attribute, knows, belief[place[chosen]])
+        for attribute in people.sensitive:
+            sensitive = scene.is_sensitive(attribute, people.domains)
+            for knows, known, limit in _choices(scene, attribute, people.sensitive):
+                values = people.values(attribute, AT_ALL, known)
+                without = people.beside(values, people.whole.values(attribute, AT_ALL, known))
+                learned = (values.belief >= limit) & (without < limit)
+                if sensitive is not None:
+                    learned &= sensitive[np.minimum(values.value, len(sensitive) - 1)]
+                rows, belief = people.rows_of(attribute, values, learned)
+                scene.list_rows(rows, attribute, knows, belief)
 
 
 def _choices(
     scene: Scene, attribute: str, sensitive: Collection[str]
-) -> list[tuple[str, list[str], float]]:
+) -> list[tuple[str, tuple[str, ...], float]]:
     """What an attacker knows, in words and by attribute, and the belief from which it counts."""
-    others = scene.task.secrets.others(attribute, sensitive)
-    alone: tuple[str, list[str], float] = (ALONE, [], scene.threshold + TOLERANCE)
+    others = tuple(scene.task.secrets.others(attribute, sensitive))
+    alone: tuple[str, tuple[str, ...], float] = (ALONE, (), scene.threshold + TOLERANCE)
     return [alone, (OTHERS, others, 1 - TOLERANCE)] if others else [alone]
-
-
-def _learned(belief: Floats, without: Floats, limit: float) -> Bools:
-    """Which values are believed above the limit, and are not without the release."""
-    learned: Bools = (belief >= limit) & (without < limit)
-    return learned
-
-
-def _rows_of_targets(view: AdversaryView) -> NDArray[np.int64]:
-    """The original row of each target."""
-    if view.placement.sole:
-        return np.flatnonzero(view.group_of_person >= 0)
-    place = view.members.kind_of_person
-    return np.flatnonzero((place >= 0) & (np.diff(view.placement.start)[place] > 0))

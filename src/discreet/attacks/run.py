@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Any
 from zlib import crc32
 
@@ -27,10 +26,10 @@ from discreet.attacks.base import (
     Scene,
     drawn_targets,
 )
-from discreet.attacks.beliefs import PersonView
 from discreet.attacks.downcoding import pinned_sentences
 from discreet.attacks.registry import ATTACKS, all_attacks
 from discreet.attacks.risk import Risk, list_rows_at_risk, risks_of, risks_of_persons
+from discreet.attacks.views import PersonView
 from discreet.errors import InputError
 from discreet.knowledge.population import Population
 from discreet.methods.base import Progress, Task, no_progress
@@ -78,17 +77,17 @@ class AttackReport(Result):
     @property
     def about_values(self) -> list[Finding]:
         """The findings about sensitive values, the most severe first."""
-        found = [f for f in self.findings if f.is_belief and not isinstance(f.aim, Statement)]
-        return sorted(found, key=lambda one: one.severity, reverse=True)
+        about = [f for f in self.findings if f.is_belief and not isinstance(f.aim, Statement)]
+        return sorted(about, key=lambda finding: finding.severity, reverse=True)
 
     def not_run(self, attacker: StandardAttacker) -> dict[str, str]:
         """What was left out of the attacks of an attacker: why."""
-        own = {name for name, kind in ATTACKS.items() if attacker in kind.attackers}
-        untried = dict.fromkeys(sorted(own - self.tried), Statement("omitted.not-tried"))
+        own_attacks = {name for name, kind in ATTACKS.items() if attacker in kind.attackers}
+        untried = dict.fromkeys(sorted(own_attacks - self.tried), Statement("omitted.not-tried"))
         left_out = {
             name: why
             for name, why in self.omitted.items()
-            if name == attacker or name.partition(" (")[0] in own
+            if name == attacker or name.partition(" (")[0] in own_attacks
         }
         return untried | left_out
 
@@ -101,7 +100,7 @@ class AttackReport(Result):
     def worst(self) -> list[Finding]:
         """The worst attacker for each aim and background knowledge, the most severe first."""
         best: dict[tuple[str, str], Finding] = {}
-        for finding in sorted(self.findings, key=lambda one: one.severity, reverse=True):
+        for finding in sorted(self.findings, key=lambda ranked: ranked.severity, reverse=True):
             if finding.is_belief or finding.criterion is Criterion.INFERENCE:
                 best.setdefault((finding.aim, finding.also_knows), finding)
         return list(best.values())
@@ -109,9 +108,9 @@ class AttackReport(Result):
     @property
     def by_criterion(self) -> dict[Criterion, Finding | None]:
         """The worst attacker for each criterion of the Article 29 Working Party; None if none."""
-        ranked = sorted(self.findings, key=lambda one: one.severity, reverse=True)
+        ranked = sorted(self.findings, key=lambda finding: finding.severity, reverse=True)
         return {
-            criterion: next((one for one in ranked if one.criterion is criterion), None)
+            criterion: next((finding for finding in ranked if finding.criterion is criterion), None)
             for criterion in Criterion
         }
 
@@ -285,20 +284,23 @@ def run_attacks(
     persons = _person_views(tables, manifest, task, source_rows) if manifest.keeps_rows else None
     progress("reading the release", 0.0)
     readings: Sequence[AdversaryView] = ()
-    with timing(timings, "reading"):
-        if persons is None or kind_of(manifest.kind).makes_alike:
-            readings = interruptible(
-                lambda: kind_of(manifest.kind).adversary_views(tables, task, manifest, rng)
-            )
+    unread = False  # where time is up before any attack: nothing is said of any attacker
+
+    def read() -> list[AdversaryView]:
+        views = kind_of(manifest.kind).adversary_views(tables, task, manifest, rng)
         if quick:  # worlds are counted for the groups of the targets
-            readings = [drawn_targets(view, rng) for view in readings]
+            views = [drawn_targets(view, rng) for view in views]
         # Exact weights of the groups of the targets, where these are countable.
-        readings = interruptible(
-            lambda: [
-                replace(view, placement=view.placement.counted(view.place_of_target))
-                for view in readings
-            ]
-        )
+        return [
+            replace(view, placement=view.placement.counted(view.place_of_target)) for view in views
+        ]
+
+    with timing(timings, "reading"):
+        try:
+            if persons is None or kind_of(manifest.kind).makes_alike:
+                readings = interruptible(read, budget.left if budget.limited else None)
+        except OutOfTimeError:
+            unread = True
     scene = Scene(
         manifest, tables, task, readings, domains_of(tables, manifest), population, threshold, rng,
         progress, persons, at_risk=RowsAtRisk() if list_rows else None, quick=quick,
@@ -311,12 +313,19 @@ def run_attacks(
     scene = scene.drawn() if quick else scene
     # Attacks: those that the verdict is about, then those of others; within both the fast first.
     chosen = all_attacks() if attacks is None else list(attacks)
-    of_others = {one.name for one in chosen if about and not set(about) & set(one.attackers)}
+    of_others = {
+        candidate.name
+        for candidate in chosen
+        if about and not set(about) & set(candidate.attackers)
+    }
     chosen.sort(key=lambda attack: (attack.name in of_others, attack.slow))
     findings: list[Finding] = []
     inapplicable: dict[str, str] = {}
     runs = []
     for attack in chosen:
+        if unread and attack.reads(scene.kind):
+            attack.omit(scene, "", Statement("omitted.time", seconds=seconds))
+            continue
         reason = attack.inapplicable(scene)
         if reason is not None:
             inapplicable[attack.name] = reason
@@ -331,7 +340,9 @@ def run_attacks(
         progress(attack.name, number / len(runs))
         if attack.name in of_others and rest is budget:
             rest = TimeBudget(min(budget.left, seconds * OTHERS)) if seconds else budget
-        parts = sum((one.name in of_others) == (rest is not budget) for one in runs[number:])
+        parts = sum(
+            (candidate.name in of_others) == (rest is not budget) for candidate in runs[number:]
+        )
         part = rest.part(max(parts, 1))
         with timing(timings, attack.name):
             run = _Run(attack, scene, part, number / len(runs), 1 / len(runs))
@@ -354,8 +365,8 @@ def run_attacks(
 def _omit_attackers(attacks: Sequence[Attack], scene: Scene) -> None:
     """Report attackers none of whose attacks reads releases of this kind."""
     for attacker in StandardAttacker:
-        own = [attack for attack in attacks if attacker in attack.attackers]
-        if own and not any(attack.reads(scene.kind) for attack in own):
+        own_attacks = [attack for attack in attacks if attacker in attack.attackers]
+        if own_attacks and not any(attack.reads(scene.kind) for attack in own_attacks):
             reason = Statement("omitted.kind", kind=scene.manifest.kind)
             scene.omitted[str(attacker)] = reason
 
@@ -396,16 +407,16 @@ def _person_views(
     source_rows: Mapping[str, NDArray[np.int32]] | None,
 ) -> list[PersonView]:
     """The persons of each published table, by their numbers or the publisher's knowledge."""
-    found = persons_of_tables(tables, manifest, task, source_rows)
-    if found is None:
+    persons = persons_of_tables(tables, manifest, task, source_rows)
+    if persons is None:
         raise InputError(
             "The release does not say which rows belong to the same person. To attack persons, "
             "keep the private file (RELEASE.private.json) beside the release, and name the job "
             "that made it."
         )
     return [
-        PersonView.of(name, own, None if source_rows is None else source_rows.get(name))
-        for name, own in found.items()
+        PersonView.of(name, of_table, None if source_rows is None else source_rows.get(name))
+        for name, of_table in persons.items()
     ]
 
 
@@ -436,59 +447,53 @@ class _Run:
         """Run the attack on all targets; where time is up, on drawn targets for what is missing."""
         draws = self._attack.quick and not self._scene.quick and self._scene.targets > TARGETS
         scene = self._scene
-        found, ended = self._within(
+        findings, ended = self._within(
             replace(scene, budget=self._budget.part(1, KEPT * draws)),
             self._budget.part(1, KEPT / 2 * draws),  # a moment more, to end by itself
         )
         if ended:
-            return found
+            return findings
         estimates: list[Finding] = []
         if draws:
-            known = {_key(finding) for finding in found}
+            known = {_key(finding) for finding in findings}
             drawn = replace(scene.drawn(), budget=self._budget, at_risk=None, omitted={})
             estimates, _ = self._within(drawn, self._budget)
             estimates = [finding for finding in estimates if _key(finding) not in known]
         reason = Statement("omitted.time", seconds=seconds)
         if estimates:
             reason = Statement("omitted.time.estimated", seconds=seconds, targets=TARGETS)
-        elif found:
-            reason = Statement("omitted.time.findings", seconds=seconds, findings=len(found))
+        elif findings:
+            reason = Statement("omitted.time.findings", seconds=seconds, findings=len(findings))
         self._attack.omit(scene, "", reason)
-        return [*found, *estimates]
+        return [*findings, *estimates]
 
     def _within(self, scene: Scene, budget: TimeBudget) -> tuple[list[Finding], bool]:
         """Return what the attack finds in some time, and whether it ended."""
-        found: list[Finding] = []
+        findings: list[Finding] = []
         if budget.spent:
-            return found, False
+            return findings, False
         try:
             interruptible(
-                lambda: self._collect(scene, found), budget.left if budget.limited else None
+                lambda: self._collect(scene, findings), budget.left if budget.limited else None
             )
         except OutOfTimeError:
-            return list(found), False
-        return found, True
+            return list(findings), False
+        return findings, True
 
-    def _collect(self, scene: Scene, found: list[Finding]) -> None:
+    def _collect(self, scene: Scene, collected: list[Finding]) -> None:
         started = time.monotonic()
         expected = max(self._attack.expected(scene), 1)
         criterion = self._attack.criterion
-        findings = self._findings(scene)
+        findings = self._attack.run(scene)
         for finding in findings:
-            found.append(replace(finding, unit=self._unit, criterion=criterion))
-            done = min(len(found), expected)
+            collected.append(replace(finding, unit=self._unit, criterion=criterion))
+            done = min(len(collected), expected)
             left = (time.monotonic() - started) / done * (expected - done)
             about = f", about {left:.0f} s left" if left >= 1 else ""
             phase = f"{self._attack.name}: {done} of {expected}{about}"
             scene.progress(phase, self._begins + self._share * done / expected)
             if scene.budget.spent and done < expected and not isinstance(findings, list):
                 raise OutOfTimeError
-
-    def _findings(self, scene: Scene) -> Iterable[Finding]:
-        views = scene.persons
-        if views is not None and self._attack.targets_persons:
-            return chain.from_iterable(self._attack.run_on_persons(scene, view) for view in views)
-        return self._attack.run(scene)
 
 
 def _key(finding: Finding) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ are left out first; what remains falls into components. Small ones are counted, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -26,7 +27,7 @@ import numpy as np
 
 from discreet.attacks import base
 from discreet.attacks.attackers import StandardAttacker
-from discreet.attacks.base import ALONE, TOLERANCE, Attack, Finding, Scene, summarize
+from discreet.attacks.base import ALONE, IN_TABLE, TOLERANCE, Attack, Finding, Scene, summarize
 from discreet.releases.adversary_view import placed_people
 from discreet.releases.kinds.base import Kind
 from discreet.releases.worlds.placement import count_components, scale
@@ -55,11 +56,9 @@ from discreet.table.kernels.lists import entries_of, places_of, starts_of, stret
 from discreet.table.published import GROUP
 from discreet.typing import AnyInts, Bools, Codes, Floats, Ints, Ints32
 
-IN_GROUP = Statement("knows.in-table")
 MATCHED = 5_000_000  # possible rows of all groups; with more, ``matching`` is left out
 ESTIMATE = Statement("figures.scaled-assignments")
 PAIRS = 50_000_000  # pairs of values whose counts are kept
-LINE_EDGES = 10_000_000  # pairs of a target and a group; beyond, targets are sampled
 
 
 def read_people(scene: Scene, names: list[str]) -> PossibleMembers:
@@ -71,55 +70,79 @@ def read_people(scene: Scene, names: list[str]) -> PossibleMembers:
     return PossibleMembers(placed.kind_of_person, placed.start, placed.group, placed.weight, truth)
 
 
-class SetHomogeneity(Attack):
-    """Which value the target has, by the rows of T^S that lie within the group's sets."""
+Question = tuple[str, str | None]  # an attribute that is sought, and one that is known
 
-    name: ClassVar[str] = "set-homogeneity"
+
+class SensitiveTableAttack(Attack):
+    """An attack by the table of whole sensitive rows, with each of the readers above."""
+
     quick: ClassVar[bool] = True
 
     @classmethod
     def reads(cls, kind: Kind) -> bool:
         return kind.has_sensitive_table
 
-    @property
-    def knowledge(self) -> str:
-        return IN_GROUP
-
-    def run(self, scene: Scene) -> Iterator[Finding]:
-        opened = _Opened.of(self, scene)
-        for target, name in enumerate(opened.names):
-            for reader, (found, without, method) in opened.beliefs(scene, target, None).items():
-                if reader == opened.strongest and not found.estimated:
-                    _list_rows(scene, name, ALONE, found, without, scene.threshold + TOLERANCE)
-                yield summarize(
-                    self, name, PEOPLE, found.belief, found.count, without, scene.threshold,
-                    knowledge=Statement(
-                        "knows.sensitive-table", first=self.knowledge, reader=str(reader)
-                    ),
-                    method=method, sampled=found.sampled, estimated=found.estimated,
-                    details={"reader": reader},
-                )  # fmt: skip
+    @abstractmethod
+    def questions(self, scene: Scene, names: Sequence[str]) -> list[Question]:
+        """Return what is sought, and by what."""
 
     def expected(self, scene: Scene) -> int:
-        return 2 * len(scene.tables[SENSITIVE].sensitive)
+        names = [column.name for column in scene.tables[SENSITIVE].sensitive]
+        return sum(2 if known is None else 3 for _, known in self.questions(scene, names))
+
+    def beliefs(
+        self, scene: Scene
+    ) -> Iterator[tuple[str, str | None, dict[str, tuple[Lines, Floats, str]]]]:
+        """Yield for each question the beliefs by reader, the strongest last.
+
+        With them those of the same attacker without a link, and how they were found.
+        """
+        opened = _Opened.of(self, scene)
+        for name, known_name in self.questions(scene, opened.names):
+            known = None if known_name is None else opened.names.index(known_name)
+            beliefs = opened.beliefs(scene, opened.names.index(name), known)
+            if known is not None and "pair" not in beliefs:
+                what = f"reader 'pair' on '{name}' who knows '{known_name}'"
+                self.omit(scene, what, Statement("omitted.pairs", pairs=PAIRS))
+            yield name, known_name, beliefs
+
+    def run(self, scene: Scene) -> Iterator[Finding]:
+        for name, known, readers in self.beliefs(scene):
+            for reader, (lines, without, method) in readers.items():
+                if reader == list(readers)[-1] and not lines.estimated:  # the strongest
+                    _list_rows(scene, name, known, lines, without)
+                yield summarize(
+                    self, name, PEOPLE, lines.belief, lines.count, without, scene.threshold,
+                    _bounds(scene, known, reader, lines), method=method,
+                    knowledge=_knowledge(known, reader), estimated=lines.estimated,
+                    details={**({} if known is None else {"known": [known]}), "reader": reader},
+                )  # fmt: skip
 
 
-class LinkThroughSensitiveTable(Attack):
+class SetHomogeneity(SensitiveTableAttack):
+    """Which value the target has, by the rows of T^S that lie within the group's sets."""
+
+    name: ClassVar[str] = "set-homogeneity"
+
+    @property
+    def knowledge(self) -> str:
+        return IN_TABLE
+
+    def questions(self, scene: Scene, names: Sequence[str]) -> list[Question]:
+        return [(name, None) for name in names]
+
+
+class LinkThroughSensitiveTable(SensitiveTableAttack):
     """One sensitive value from another by the table of whole sensitive rows."""
 
     name: ClassVar[str] = "link-through-sensitive-table"
-    quick: ClassVar[bool] = True
     also_knows: ClassVar[str] = Statement("also-knows.other-values")
     attackers: ClassVar[tuple[StandardAttacker, ...]] = (StandardAttacker.INSIDER,)
     slow: ClassVar[bool] = True
 
-    @classmethod
-    def reads(cls, kind: Kind) -> bool:
-        return kind.has_sensitive_table
-
     @property
     def knowledge(self) -> str:
-        return Statement("knows.one-value", first=IN_GROUP)
+        return Statement("knows.one-value", first=IN_TABLE)
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)
@@ -129,63 +152,30 @@ class LinkThroughSensitiveTable(Attack):
             return Statement("inapplicable.one-secret")
         return reason
 
-    def expected(self, scene: Scene) -> int:
-        names = [column.name for column in scene.tables[SENSITIVE].sensitive]
-        return 3 * sum(len(scene.task.secrets.others(name, names)) for name in names)
+    def questions(self, scene: Scene, names: Sequence[str]) -> list[Question]:
+        others = {name: scene.task.secrets.others(name, names) for name in names}
+        return [(name, known) for known in names for name in names if known in others[name]]
 
-    def run(self, scene: Scene) -> Iterator[Finding]:
-        for name, known_name, readers in self.beliefs(scene):
-            for reader, (found, without, method) in readers.items():
-                if reader == list(readers)[-1] and not found.estimated:  # the strongest
-                    knows = f"{ALONE} and '{known_name}'"
-                    _list_rows(scene, name, knows, found, without, 1 - TOLERANCE)
-                yield self._finding(scene, name, known_name, reader, found, without, method)
 
-    def beliefs(
-        self, scene: Scene
-    ) -> Iterator[tuple[str, str, dict[str, tuple[Found, Floats, str]]]]:
-        """Yield each target and known attribute, and by reader, the strongest last, its beliefs.
+def _knowledge(known: str | None, reader: str) -> Statement:
+    """What an attacker knows who may know the value of one attribute."""
+    if known is None:
+        return Statement("knows.sensitive-table", first=IN_TABLE, reader=reader)
+    return Statement(
+        "knows.value-and-sensitive-table", first=IN_TABLE, attribute=known, reader=reader
+    )
 
-        With them those of the same attacker without a link, and how they were found.
-        """
-        opened = _Opened.of(self, scene)
-        for known, known_name in enumerate(opened.names):
-            for target, name in enumerate(opened.names):
-                if known_name in scene.task.secrets.others(name, opened.names):
-                    beliefs = opened.beliefs(scene, target, known)
-                    if "pair" not in beliefs:
-                        what = f"reader 'pair' on '{name}' who knows '{known_name}'"
-                        self.omit(scene, what, Statement("omitted.pairs", pairs=PAIRS))
-                    yield name, known_name, beliefs
 
-    def _finding(
-        self,
-        scene: Scene,
-        name: str,
-        known_name: str,
-        reader: str,
-        found: Found,
-        without: Floats,
-        method: str,
-    ) -> Finding:
-        promised = [
-            r.l
-            for r in scene.requirements
-            if isinstance(r, ConditionalLDiversity) and r.known == known_name and r.reader == reader
-        ]
-        bounds = None
-        if promised:  # so many values are left, each with a row at least
-            bounds = 1 - (max(promised) - 1) / np.maximum(found.weight, max(promised))
-        return summarize(
-            self, name, PEOPLE, found.belief, found.count, without, scene.threshold, bounds,
-            method=method,
-            knowledge=Statement(
-                "knows.value-and-sensitive-table", first=IN_GROUP, attribute=known_name,
-                reader=str(reader),
-            ),
-            sampled=found.sampled, estimated=found.estimated,
-            details={"known": [known_name], "reader": reader},
-        )  # fmt: skip
+def _bounds(scene: Scene, known: str | None, reader: str, lines: Lines) -> Floats | None:
+    """(lines,) What a guarantee allows: so many values are left, each with a row at least."""
+    promised = [
+        r.l
+        for r in scene.requirements
+        if isinstance(r, ConditionalLDiversity) and r.known == known and r.reader == reader
+    ]
+    if not promised:
+        return None
+    return np.asarray(1 - (max(promised) - 1) / np.maximum(lines.weight, max(promised)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,24 +197,14 @@ class _Matching:
         signatures: SensitiveSignatures,
         target: int,
         known: int | None,
-        seed: int,
-        weaker: Mapping[str, Found],
-    ) -> Found:
+        weaker: Mapping[str, Lines],
+    ) -> Lines:
         """Beliefs in the truth; an estimate is no lower than those of weaker attackers."""
-        found = row_beliefs(
-            people,
-            self.sets,
-            signatures,
-            self.rows,
-            target,
-            known,
-            np.random.default_rng(seed),
-            self.chance,
-        )
+        lines = row_beliefs(people, self.sets, signatures, self.rows, target, known, self.chance)
         if self.exact:
-            return found
-        beliefs = [found.belief, *(other.belief for other in weaker.values())]
-        return replace(found, belief=np.maximum.reduce(beliefs))
+            return lines
+        beliefs = [lines.belief, *(other.belief for other in weaker.values())]
+        return replace(lines, belief=np.maximum.reduce(beliefs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +217,6 @@ class _Opened:
     signatures: SensitiveSignatures
     rows: RowsOfGroups | None  # None where they are too many
     matching: _Matching | None
-    seed: int  # all attackers of one attribute look at the same sample of targets
 
     @classmethod
     def of(cls, attack: Attack, scene: Scene) -> _Opened:
@@ -257,40 +236,29 @@ class _Opened:
         rows = _rows_within(sets, signatures)
         if rows is None:
             attack.omit(scene, "reader 'row'", _more_than(MOST_ENTRIES))
-        seed = int(scene.rng.integers(2**32))
-        return cls(names, people, sets, signatures, rows, matching, seed)
-
-    @property
-    def strongest(self) -> str:
-        """Return the reader whose beliefs follow from most of the release."""
-        return "row" if self.matching is None else "matching"
+        return cls(names, people, sets, signatures, rows, matching)
 
     def beliefs(
         self, scene: Scene, target: int, known: int | None
-    ) -> dict[str, tuple[Found, Floats, str]]:
+    ) -> dict[str, tuple[Lines, Floats, str]]:
         """Return by reader, the strongest last, beliefs, those without a link, and the method."""
         people, sets, signatures = self.people, self.sets, self.signatures
-        readers: dict[str, Found] = {}
+        readers: dict[str, Lines] = {}
         methods = {"pair": "exact", "row": "exact"}
         if known is None:
             methods["row"] = Statement("figures.rows-in-sets")
-        else:
-            rng = np.random.default_rng(self.seed)
-            pair = pair_beliefs(people, sets, signatures, target, known, rng)
-            readers |= {} if pair is None else {"pair": pair}
+        elif (pair := pair_beliefs(people, sets, signatures, target, known)) is not None:
+            readers["pair"] = pair
         if self.rows is not None:
-            rng = np.random.default_rng(self.seed)
-            readers["row"] = row_beliefs(people, sets, signatures, self.rows, target, known, rng)
+            readers["row"] = row_beliefs(people, sets, signatures, self.rows, target, known)
         if self.matching is not None:
             methods["matching"] = self.matching.method
-            readers["matching"] = self.matching.beliefs(
-                people, signatures, target, known, self.seed, readers
-            )
+            readers["matching"] = self.matching.beliefs(people, signatures, target, known, readers)
         beliefs = {}
         for reader, every in readers.items():
-            found = every.of(scene.discloses(self.names[target], every.value))
-            without = _without_link(signatures, target, known, found)
-            beliefs[reader] = found, without, methods[reader]
+            lines = every.of(scene.discloses(self.names[target], every.value))
+            without = _without_link(signatures, target, known, lines)
+            beliefs[reader] = lines, without, methods[reader]
         return beliefs
 
 
@@ -334,30 +302,31 @@ def _more_than(limit: int) -> Statement:
     return Statement("omitted.too-many-edges", most=limit)
 
 
-def _list_rows(
-    scene: Scene, name: str, knows: str, found: Found, without: Floats, limit: float
-) -> None:
-    """List the rows believed above a limit, unless they are so without the release."""
-    if found.sampled:
-        scene.omitted["rows at risk"] = Statement("omitted.sampled")
-    risky = np.append((found.belief >= limit) & (without < limit), False)
-    rows = np.flatnonzero(risky[found.line_of_person])
-    scene.list_rows(rows, name, knows, found.belief[found.line_of_person[rows]])
+def _list_rows(scene: Scene, name: str, known: str | None, lines: Lines, without: Floats) -> None:
+    """List the rows that are learned: certain, or above the threshold where no value is known."""
+    knows, limit = ALONE, scene.threshold + TOLERANCE
+    if known is not None:
+        knows, limit = f"{ALONE} and '{known}'", 1 - TOLERANCE
+    risky = np.append((lines.belief >= limit) & (without < limit), False)
+    rows = np.flatnonzero(risky[lines.line_of_person])
+    scene.list_rows(rows, name, knows, lines.belief[lines.line_of_person[rows]])
 
 
 def _without_link(
-    signatures: SensitiveSignatures, target: int, known: int | None, found: Found
+    signatures: SensitiveSignatures, target: int, known: int | None, lines: Lines
 ) -> Floats:
     """(lines,) P(true value | known value) in T^S as a whole, the groups unknown."""
     codes = signatures.codes
     value = codes[:, target].astype(np.int64)
-    given = np.zeros(len(value), np.int64) if known is None else codes[:, known].astype(np.int64)
-    width = max(int(value.max(initial=0)), int(found.value.max(initial=0))) + 1
-    keys, pair = np.unique(given * width + value, return_inverse=True)
+    condition = (
+        np.zeros(len(value), np.int64) if known is None else codes[:, known].astype(np.int64)
+    )
+    width = max(int(value.max(initial=0)), int(lines.value.max(initial=0))) + 1
+    keys, pair = np.unique(condition * width + value, return_inverse=True)
     joint = np.append(np.bincount(pair, signatures.count, len(keys)), 0.0)
-    total = np.bincount(given, signatures.count)
-    of_line = found.known.astype(np.int64)
-    place = places_of(keys, of_line * width + found.value)
+    total = np.bincount(condition, signatures.count)
+    of_line = lines.known.astype(np.int64)
+    place = places_of(keys, of_line * width + lines.value)
     rows = np.append(total, 1.0)[np.minimum(of_line, len(total))]
     share: Floats = joint[place] / np.maximum(rows, 1)
     return share
@@ -400,18 +369,18 @@ class RowsOfGroups(Derives):
 
     def _places(self, sets: Sets, signatures: SensitiveSignatures, attribute: int) -> AnyInts:
         widest = int(_widths(sets, attribute).max(initial=0))
-        found = np.empty(len(self.row), np.min_scalar_type(widest))
+        places = np.empty(len(self.row), np.min_scalar_type(widest))
         for _, within, group in self.parts():
             of_row = signatures.codes[self.row[within], attribute]
-            found[within] = _places_in_sets(sets, attribute, group, of_row)
-        return found
+            places[within] = _places_in_sets(sets, attribute, group, of_row)
+        return places
 
     def shares(
         self,
         sets: Sets,
         signatures: SensitiveSignatures,
-        one: int | None,
-        other: int | None,
+        first: int | None,
+        second: int | None,
         chance: Floats | None,
     ) -> Floats:
         """Return the mass of each group's rows by values of one attribute and of another.
@@ -420,30 +389,31 @@ class RowsOfGroups(Derives):
         of the first; None for all values together. Found once.
         """
         return self.once(
-            ("shares", one, other), lambda: self._shares(sets, signatures, one, other, chance)
+            ("shares", first, second),
+            lambda: self._shares(sets, signatures, first, second, chance),
         )
 
     def _shares(
         self,
         sets: Sets,
         signatures: SensitiveSignatures,
-        one: int | None,
-        other: int | None,
+        first: int | None,
+        second: int | None,
         chance: Floats | None,
     ) -> Floats:
-        start = starts_of(_widths(sets, one) * _widths(sets, other))
-        found = np.zeros(start[-1])
+        start = starts_of(_widths(sets, first) * _widths(sets, second))
+        shares = np.zeros(start[-1])
         for part, within, group in self.parts():
             mass = signatures.count[self.row[within]] if chance is None else chance[within]
-            first, last = start[part.start], start[part.stop]
-            at = (start - first)[group]
-            if one is not None:
-                place = self.places(sets, signatures, one)[within]
-                at += place if other is None else place * _widths(sets, other)[group]
-            if other is not None:
-                at += self.places(sets, signatures, other)[within]
-            found[first:last] = np.bincount(at, mass, last - first)
-        return found
+            begin, end = start[part.start], start[part.stop]
+            at = (start - begin)[group]
+            if first is not None:
+                place = self.places(sets, signatures, first)[within]
+                at += place if second is None else place * _widths(sets, second)[group]
+            if second is not None:
+                at += self.places(sets, signatures, second)[within]
+            shares[begin:end] = np.bincount(at, mass, end - begin)
+        return shares
 
     def parts(self) -> Iterator[tuple[slice, slice, Ints]]:
         """Yield stretches of groups: which, their edges, and the group of each of these."""
@@ -454,7 +424,7 @@ class RowsOfGroups(Derives):
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Lines:
     """Beliefs in the truth of targets who are alike."""
 
     belief: Floats
@@ -463,38 +433,20 @@ class Found:
     value: Codes  # the true value
     known: Codes  # the value that the attacker knows of another attribute; 0 where none is known
     line_of_person: Ints  # (people,) −1 for a person who is not a target
-    sampled: bool
     estimated: bool
 
-    def of(self, chosen: Bools) -> Found:
+    def of(self, chosen: Bools) -> Lines:
         """The beliefs in some of the lines."""
         number = np.append(np.where(chosen, np.cumsum(chosen) - 1, -1), -1)
-        return Found(
+        return Lines(
             self.belief[chosen],
             self.count[chosen],
             self.weight[chosen],
             self.value[chosen],
             self.known[chosen],
             number[self.line_of_person],
-            self.sampled,
             self.estimated,
         )
-
-
-def _lines(
-    people: PossibleMembers, target: int, known: int | None
-) -> tuple[Codes, Codes, Codes, Ints, Ints]:
-    """Targets who are alike: kind, known value, true value, how many; and the line of each."""
-    truth = people.truth[target]
-    of_known = np.zeros(len(truth), np.int32) if known is None else people.truth[known]
-    lines = group_codes(
-        [people.kind, of_known, truth],
-        [len(people.start) - 1, int(of_known.max(initial=0)) + 1, int(truth.max(initial=0)) + 1],
-        len(truth),
-    )
-    first = lines.first_row
-    line = lines.class_of_row.astype(np.int64)
-    return people.kind[first], of_known[first], truth[first], lines.size, line
 
 
 def row_beliefs(
@@ -504,9 +456,8 @@ def row_beliefs(
     rows: RowsOfGroups,
     target: int,
     known: int | None,
-    rng: np.random.Generator,
     chance: Floats | None = None,
-) -> Found:
+) -> Lines:
     """Beliefs by the rows of T^S within the sets, those with the known value if one is known.
 
     ``chance`` has the probability of each row for a person of its group; without it, rows are as
@@ -516,7 +467,7 @@ def row_beliefs(
     first, second = sorted((target, target if known is None else known))
     share = rows.shares(sets, signatures, first, None if known is None else second, chance)
     by_target = known is not None and target < known
-    return _mixed(people, sets, target, known, share, total, rng, chance is not None, by_target)
+    return _mixed(people, sets, target, known, share, total, chance is not None, by_target)
 
 
 def _widths(sets: Sets, attribute: int | None) -> Ints:
@@ -539,8 +490,7 @@ def pair_beliefs(
     signatures: SensitiveSignatures,
     target: int,
     known: int,
-    rng: np.random.Generator,
-) -> Found | None:
+) -> Lines | None:
     """Beliefs by the rows with the known value and a value of the group's set."""
     codes = signatures.codes
     shape = int(codes[:, known].max()) + 1, int(codes[:, target].max()) + 1
@@ -554,7 +504,7 @@ def pair_beliefs(
     place, entry = entries_of(target_start, group)
     share = together[value[entry], target_value[place]]
     total = np.bincount(entry, share, len(group)).astype(np.float64)
-    return _mixed(people, sets, target, known, share, total, rng)
+    return _mixed(people, sets, target, known, share, total)
 
 
 def _mixed(
@@ -564,22 +514,25 @@ def _mixed(
     known: int | None,
     share: Floats,
     total: Floats,
-    rng: np.random.Generator,
     is_chance: bool = False,
     by_target: bool = False,  # whether shares are by the target's values first
-) -> Found:
-    """Mix the groups that each target may be in; a sample of the targets where it is too much."""
-    kind, of_known, truth, count, line_of_person = _lines(people, target, known)
-    edges = np.diff(people.start)[kind]
-    sampled = int(edges.sum()) > LINE_EDGES
-    if sampled:
-        order = rng.permutation(len(kind))
-        order = order[np.cumsum(edges[order]) <= LINE_EDGES]
-        kind, of_known, truth = kind[order], of_known[order], truth[order]
-        count = count[order]
-        number = np.full(len(edges), -1)
-        number[order] = np.arange(len(order))
-        line_of_person = number[line_of_person]
+) -> Lines:
+    """Mix the groups that each target may be in."""
+    # Targets who are alike: by kind, known value and true value.
+    values = people.truth[target]
+    known_values = np.zeros(len(values), np.int32) if known is None else people.truth[known]
+    lines = group_codes(
+        [people.kind, known_values, values],
+        [
+            len(people.start) - 1,
+            int(known_values.max(initial=0)) + 1,
+            int(values.max(initial=0)) + 1,
+        ],
+        len(values),
+    )
+    first = lines.first_row
+    kind, of_known, truth = people.kind[first], known_values[first], values[first]
+    # The rows of each group that fit, with the known value and with the true one.
     start, _ = sets.of(known or 0)
     width, known_width = _widths(sets, target), _widths(sets, known)
     share_start = starts_of(width * known_width)
@@ -606,7 +559,8 @@ def _mixed(
         mass = likely[held] * of_truth / whole[held]
         top = np.bincount(line[held], mass, len(bottom))
         belief[part] = np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), 0.0)
-    return Found(belief, count, weight, truth, of_known, line_of_person, sampled, people.estimated)
+    line_of_person = lines.class_of_row.astype(np.int64)
+    return Lines(belief, lines.size, weight, truth, of_known, line_of_person, people.estimated)
 
 
 def expected_rows(

@@ -74,8 +74,8 @@ class Series:
         for layer, release in enumerate(releases):
             for persons, published in release:
                 group_of[layer, [number[name] for name in persons]] = len(start) - 1
-                found, count = np.unique([code[value] for value in published], return_counts=True)
-                entries += found.tolist()
+                codes, count = np.unique([code[value] for value in published], return_counts=True)
+                entries += codes.tolist()
                 counts += count.tolist()
                 start.append(len(entries))
         groups = PublishedGroups(
@@ -87,10 +87,12 @@ class Series:
     def of_history(cls, history: History) -> Series:
         """The series of a ledger's history; its people have numbers and no names."""
         past = history.releases
-        groups, first = PublishedGroups.of([(one.start, one.value, one.count) for one in past])
+        groups, first = PublishedGroups.of(
+            [(release.start, release.value, release.count) for release in past]
+        )
         group_of = np.full((len(past), history.people), -1, np.int64)
-        for layer, one in enumerate(past):
-            group_of[layer, one.person] = one.group + first[layer]
+        for layer, release in enumerate(past):
+            group_of[layer, release.person] = release.group + first[layer]
         return cls(("",) * history.people, group_of, groups, history.values)
 
     @property
@@ -147,8 +149,12 @@ def invariance(series: Series) -> Invariance:
     changing = np.flatnonzero((held.max(axis=0, initial=-1) != least) & (present > 1))
     renewed = overlapping = 0
     for person in changing:
-        own = [distinct[one] for one in np.unique(held[:, person]) if one >= 0]
-        apart = all(not one & other for at, one in enumerate(own) for other in own[at + 1 :])
+        held_lists = [distinct[number] for number in np.unique(held[:, person]) if number >= 0]
+        apart = all(
+            not number & other
+            for at, number in enumerate(held_lists)
+            for other in held_lists[at + 1 :]
+        )
         renewed += apart
         overlapping += not apart
     returning = int((present > 1).sum())
@@ -225,26 +231,28 @@ def joint(series: Series, correlation: Correlation, rho: float) -> JointFinding:
     chosen = shapes.first[shape_of] == of_member  # members of the components that are enumerated
     enumerated = np.full(len(component), -1, np.int64)
     enumerated[shapes.member[chosen]] = shape_of[chosen]
-    greatest, found = greatest_beliefs(series.group_of, groups, matrix, enumerated)
-    sufficient = np.zeros(len(found), bool)  # where a bound does in place of the belief
-    for shape in np.flatnonzero(found == BeliefStatus.TOO_LARGE):
-        one = shapes.first[shape]
-        run = shapes.run[shapes.start[one] : shapes.start[one + 1]]
-        own, _, first, value, count = read_run(run, series.releases)
-        bound = cohort_bounds(own, first, value, count, matrix)
-        greatest[:, shapes.member[start[one] : start[one + 1]]] = bound
+    greatest, status = greatest_beliefs(series.group_of, groups, matrix, enumerated)
+    sufficient = np.zeros(len(status), bool)  # where a bound does in place of the belief
+    for shape in np.flatnonzero(status == BeliefStatus.TOO_LARGE):
+        component_of_shape = shapes.first[shape]
+        run = shapes.run[shapes.start[component_of_shape] : shapes.start[component_of_shape + 1]]
+        path, _, first, value, count = read_run(run, series.releases)
+        bound = cohort_bounds(path, first, value, count, matrix)
+        greatest[:, shapes.member[start[component_of_shape] : start[component_of_shape + 1]]] = (
+            bound
+        )
         sufficient[shape] = (bound <= rho + TOLERANCE).all()
     inside = np.arange(len(of_member)) - start[of_member]
     greatest[:, shapes.member] = greatest[:, shapes.member[start[shapes.first[shape_of]] + inside]]
-    found, sufficient = found[shapes.of_family], sufficient[shapes.of_family]
-    too_large = found == BeliefStatus.TOO_LARGE
-    impossible = found == BeliefStatus.IMPOSSIBLE
+    status, sufficient = status[shapes.of_family], sufficient[shapes.of_family]
+    too_large = status == BeliefStatus.TOO_LARGE
+    impossible = status == BeliefStatus.IMPOSSIBLE
     greatest[:, impossible[component] & (component >= 0)] = 1.0
     greatest = np.where(series.group_of >= 0, greatest, 0.0)
     return JointFinding(
         greatest=tuple(float(layer.max(initial=0.0)) for layer in greatest),
         above=int((greatest > rho + TOLERANCE).any(axis=0).sum()),
-        exact=int((found == BeliefStatus.EXACT).sum()),
+        exact=int((status == BeliefStatus.EXACT).sum()),
         bounded=int((too_large & sufficient).sum()),
         open=int((too_large & ~sufficient).sum()),
         impossible=int(impossible.sum()),
@@ -279,7 +287,7 @@ class Together:
     @property
     def sentence(self) -> Statement:
         """The beliefs in words."""
-        said = Statement(
+        statement = Statement(
             "series.together",
             attribute=self.attribute,
             certain=self.certain,
@@ -287,8 +295,8 @@ class Together:
             greatest=self.greatest,
         )
         if not self.not_assessed:
-            return said
-        return Statement("series.not-assessed", together=said, records=self.not_assessed)
+            return statement
+        return Statement("series.not-assessed", together=statement, records=self.not_assessed)
 
 
 def beliefs_together(series: Series) -> tuple[Floats, Bools, Bools]:
@@ -297,10 +305,12 @@ def beliefs_together(series: Series) -> tuple[Floats, Bools, Bools]:
     Beliefs are in sensitive values, and targets those for whom one is possible.
     """
     component, joined = connected(series)
-    greatest, found = greatest_beliefs(
+    greatest, status_of_component = greatest_beliefs(
         series.group_of, series.groups, STAY.matrix(series.values), component
     )
-    status = np.append(found, BeliefStatus.IMPOSSIBLE)[component]  # the last: who never appears
+    status = np.append(status_of_component, BeliefStatus.IMPOSSIBLE)[
+        component
+    ]  # the last: who never appears
     belief, exact = greatest.max(axis=0, initial=0.0), joined & (status == BeliefStatus.EXACT)
     if not series.harmless:
         return belief, joined, exact
@@ -329,7 +339,7 @@ def together(series: Series, attribute: str, bounds: Sequence[float]) -> Togethe
     np.maximum.at(share, of_entry[told], (groups.count / size[of_entry])[told])
     present = series.group_of >= 0
     alone = np.where(present, share[series.group_of], 0.0).max(axis=0, initial=0.0)
-    own = np.where(present, np.asarray(bounds, np.float64)[:, None], np.inf)
+    bound = np.where(present, np.asarray(bounds, np.float64)[:, None], np.inf)
     sure = belief >= 1 - TOLERANCE
     return Together(
         attribute,
@@ -338,7 +348,7 @@ def together(series: Series, attribute: str, bounds: Sequence[float]) -> Togethe
         int((joined & ~assessed).sum()),
         float(belief[assessed].max(initial=0.0)),
         int((assessed & sure & (alone < 1)).sum()),
-        int((assessed & (belief > own.min(axis=0, initial=np.inf) + TOLERANCE)).sum()),
+        int((assessed & (belief > bound.min(axis=0, initial=np.inf) + TOLERANCE)).sum()),
     )
 
 
@@ -365,8 +375,8 @@ def estimates(series: Series, correlation: Correlation) -> Estimates:
             again = persistence(group, correlation) if prior else alone
             persistent.append(max(again.values()))
         state[here] = begun + inverse
-        found = [max(belief.values()) for belief in beliefs[begun:]]
-        by_rule["individual"].append(max(found, default=0.0))
+        greatest_beliefs = [max(belief.values()) for belief in beliefs[begun:]]
+        by_rule["individual"].append(max(greatest_beliefs, default=0.0))
         by_rule["persistence"].append(max(persistent))
     return {rule: tuple(greatest) for rule, greatest in by_rule.items()}
 

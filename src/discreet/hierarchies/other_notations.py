@@ -65,19 +65,19 @@ class ReadCells(NamedTuple):
 def span_of(cell: str) -> Span | None:
     """Read a range of numbers in any of the notations; None for anything else."""
     text = cell.strip()
-    if found := _INTERVAL.fullmatch(text):
-        low, high = _end(found[2]), _end(found[3])
-        return Span(low, high, found[1] == "[", found[4] == "]") if low <= high else None
-    if found := _BETWEEN.fullmatch(text):
-        low, high = float(found[1]), float(found[2])
+    if matched := _INTERVAL.fullmatch(text):
+        low, high = _end(matched[2]), _end(matched[3])
+        return Span(low, high, matched[1] == "[", matched[4] == "]") if low <= high else None
+    if matched := _BETWEEN.fullmatch(text):
+        low, high = float(matched[1]), float(matched[2])
         return Span(low, high, low_closed=True, high_closed=True) if low < high else None
-    if found := _ONE_END.fullmatch(text):
-        end, closed = float(found[2]), found[1] in ("<=", ">=", "≤", "≥")
-        if found[1] in ("<", "<=", "≤"):
+    if matched := _ONE_END.fullmatch(text):
+        end, closed = float(matched[2]), matched[1] in ("<=", ">=", "≤", "≥")
+        if matched[1] in ("<", "<=", "≤"):
             return Span(-math.inf, end, low_closed=False, high_closed=closed)
         return Span(end, math.inf, low_closed=closed, high_closed=False)
-    if found := _AND_MORE.fullmatch(text):
-        return Span(float(found[1]), math.inf, low_closed=True, high_closed=False)
+    if matched := _AND_MORE.fullmatch(text):
+        return Span(float(matched[1]), math.inf, low_closed=True, high_closed=False)
     return None
 
 
@@ -88,13 +88,13 @@ def _end(text: str) -> float:
 
 def members_of(cell: str) -> list[str] | None:
     """Read a set whose members are separated by commas or semicolons; None for anything else."""
-    found = _SET.fullmatch(cell.strip())
-    if found is None:
+    matched = _SET.fullmatch(cell.strip())
+    if matched is None:
         return None
     parsed = parse_cell(cell.strip())
     if isinstance(parsed, ValueSet) and len(parsed.members) > 1:
         return [member or "" for member in parsed.members]
-    return [member.strip() for member in re.split(r"[,;]", found[1]) if member.strip()] or None
+    return [member.strip() for member in re.split(r"[,;]", matched[1]) if member.strip()] or None
 
 
 def one_spelling(cell: str) -> str:
@@ -166,8 +166,8 @@ def _codes_of(
             return np.flatnonzero(span.holds(numbers))
     members = members_of(text)
     if members is not None:
-        found = [code_of_value.get(member, -1) for member in members]
-        return np.array(found if min(found) >= 0 else [], np.int64)
+        codes = [code_of_value.get(member, -1) for member in members]
+        return np.array(codes if min(codes) >= 0 else [], np.int64)
     if "*" in text:
         return _masked(text, values)
     return np.zeros(0, np.int64)

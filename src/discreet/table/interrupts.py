@@ -56,9 +56,9 @@ class TimeBudget:
         """Whether no time is left."""
         return self.left <= 0
 
-    def part(self, parts: int, kept: float = 0.0) -> TimeBudget:
-        """Return an equal share of the time for the next of some parts; some of it may be kept."""
-        return TimeBudget(self.left * (1 - kept) / max(parts, 1)) if self.limited else self
+    def part(self, parts: int, reserved: float = 0.0) -> TimeBudget:
+        """Return an equal share of the time for the next of some parts; a share may be reserved."""
+        return TimeBudget(self.left * (1 - reserved) / max(parts, 1)) if self.limited else self
 
 
 def interruptible(work: Callable[[], Result], seconds: float | None = None) -> Result:

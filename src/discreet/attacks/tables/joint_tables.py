@@ -103,10 +103,10 @@ def _joint(
     place = pl.DataFrame({"v": known, "c": np.arange(len(known), dtype=np.int32)})
     codes = []
     for text, column in zip(texts, parts, strict=True):
-        own = pl.DataFrame({"v": pl.Series("v", text)}).join(
+        coded = pl.DataFrame({"v": pl.Series("v", text)}).join(
             place, on="v", how="left", maintain_order="left"
         )["c"]
-        codes.append(own.fill_null(len(known)).to_numpy().astype(np.int32)[column.codes])
+        codes.append(coded.fill_null(len(known)).to_numpy().astype(np.int32)[column.codes])
     cardinality = len(known) + 1  # the last: missing
     values = np.append(known.to_numpy().astype(np.float64), np.nan) if numbers else None
     nearness = None
@@ -202,9 +202,12 @@ def nearest_rows(
                     sums[:] = by_column[columns[0], :width]
                     for number in columns[1:]:
                         sums += by_column[number, :width]
-                found = int(sums.argmin())
-                if sums[found] < least[key][target] - 1e-5:
-                    least[key][target], row[key][target] = sums[found], start + found
+                place_of_least = int(sums.argmin())
+                if sums[place_of_least] < least[key][target] - 1e-5:
+                    least[key][target], row[key][target] = (
+                        sums[place_of_least],
+                        start + place_of_least,
+                    )
     return Neighbours({key: order[rows] for key, rows in row.items()}, least_of_all.astype(float))
 
 

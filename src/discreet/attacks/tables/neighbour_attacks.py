@@ -88,10 +88,10 @@ def _linkability(
 ) -> Success:
     """Whether both halves of a person's values lead to one row; at random they do so 1 in n."""
     rates = [
-        Rate(int((found.of_columns[FIRST] == found.of_columns[SECOND]).sum()),
-             len(found.of_columns[FIRST]))
-        for found in (of_original, of_control)
-        if found is not None
+        Rate(int((neighbours.of_columns[FIRST] == neighbours.of_columns[SECOND]).sum()),
+             len(neighbours.of_columns[FIRST]))
+        for neighbours in (of_original, of_control)
+        if neighbours is not None
     ]  # fmt: skip
     guesses = rates[0].guesses
     return Success(
@@ -191,8 +191,8 @@ def _membership(
 def _best_threshold(distance: Floats, member: np.typing.NDArray[np.bool_]) -> float:
     """The distance up to which most are members, and beyond which most are not."""
     order = np.argsort(distance, kind="stable")
-    ordered, own = distance[order], member[order]
-    gained = np.concatenate([[0], np.cumsum(np.where(own, 1, -1))])
+    ordered, is_member = distance[order], member[order]
+    gained = np.concatenate([[0], np.cumsum(np.where(is_member, 1, -1))])
     ends = np.append(
         np.diff(ordered) > 0, np.ones(1, bool)
     )  # rows as near as the next stay with it
@@ -210,7 +210,7 @@ def link_records(
     # The rows in another order than the persons: of equally near ones none is preferred.
     order = rng.permutation(len(chosen))
     shuffled = distances[:, order]
-    own = np.arange(len(chosen))
+    person = np.arange(len(chosen))
     guesses = len(chosen)
     ways = [("record-linkage", order[shuffled.argmin(axis=1)])]
     assigned = _assigned(shuffled)
@@ -222,7 +222,7 @@ def link_records(
             Criterion.LINKABILITY,
             Statement("aim.own-row"),
             Statement("knows.columns-of-persons", columns=list(known), persons=guesses),
-            Rate(int((row == own).sum()), guesses),
+            Rate(int((row == person).sum()), guesses),
             Rate(1.0, guesses),
         )
 

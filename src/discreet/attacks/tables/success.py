@@ -58,11 +58,11 @@ class Success:
         """
         if self.control is None or self.control.share >= 1:
             return None
-        own = self.beside_control or self.success
-        s, c = own.share, self.control.share
+        comparable = self.beside_control or self.success
+        s, c = comparable.share, self.control.share
         value = (s - c) / (1 - c)
         # The error is propagated from half the widths of both intervals.
-        of_s, of_c = (_half(rate.interval) for rate in (own, self.control))
+        of_s, of_c = (_half(rate.interval) for rate in (comparable, self.control))
         error = math.hypot(of_s / (1 - c), of_c * (1 - s) / (1 - c) ** 2)
         low, high = (min(max(end, 0.0), 1.0) for end in (value - error, value + error))
         return min(max(value, 0.0), 1.0), (low, high)

@@ -28,10 +28,10 @@ class TableAttack(Result):
     @property
     def strongest(self) -> Success | None:
         """The attacker whose guesses gain most by the table."""
-        gaining = [one for one in self.attackers if one.is_significant]
+        gaining = [attacker for attacker in self.attackers if attacker.is_significant]
         return max(
             gaining,
-            key=lambda one: one.gain if one.excess is None else one.excess[0],
+            key=lambda attacker: attacker.gain if attacker.excess is None else attacker.excess[0],
             default=None,
         )
 
@@ -46,15 +46,16 @@ class TableAttack(Result):
             return self.exact.summary
         worst = self.strongest
         if worst is None:
-            held = any(one.control is not None for one in self.attackers)
+            held = any(attacker.control is not None for attacker in self.attackers)
             form = "tables.none-gains.holdout" if held else "tables.none-gains"
             return Statement(form, attackers=len(self.attackers))
-        own = worst.beside_control or worst.success
+        comparable = worst.beside_control or worst.success
         beside = {} if worst.control is None else {"control": worst.control.share}
         return Statement(
             "tables.strongest.holdout" if beside else "tables.strongest",
-            attack=worst.attack, aim=worst.aim, knowledge=worst.knowledge, success=own.share,
-            low=own.interval[0], high=own.interval[1], baseline=worst.baseline.share, **beside,
+            attack=worst.attack, aim=worst.aim, knowledge=worst.knowledge,
+            success=comparable.share, low=comparable.interval[0], high=comparable.interval[1],
+            baseline=worst.baseline.share, **beside,
         )  # fmt: skip
 
     @property
@@ -75,31 +76,32 @@ class TableAttack(Result):
             "copies": self.copies,
             "unique_copies": self.unique_copies,
             "summary": as_data(self.summary),
-            "attackers": [one.to_dict() for one in self.attackers],
+            "attackers": [attacker.to_dict() for attacker in self.attackers],
             "exact": None if self.exact is None else self.exact.to_dict(),
             "remarks": as_data(self.remarks),
         }
 
     def lines(self, most: int | None = None) -> list[str]:
         """Return a line for each attacker, those who gain most first."""
-        ranked = sorted(self.attackers, key=lambda one: -one.gain)
+        ranked = sorted(self.attackers, key=lambda attacker: -attacker.gain)
         shown = ranked[:most]
         if not shown:
             return []
-        with_control = any(one.control is not None for one in shown)
-        aims = max(3, *(len(_short(one.aim)) for one in shown))
-        names = max(8, *(len(one.attack) for one in shown))
+        with_control = any(attacker.control is not None for attacker in shown)
+        aims = max(3, *(len(_short(attacker.aim)) for attacker in shown))
+        names = max(8, *(len(attacker.attack) for attacker in shown))
         head = f"{'attacker':{names}}  {'aim':{aims}}  {'success':>7}  {'95% interval':>15}"
         head += f"  {'without':>7}" + f"  {'holdout':>7}  {'excess':>6}" * with_control
         lines = [head]
-        for one in shown:
-            low, high = one.success.interval
-            line = f"{one.attack:{names}}  {_short(one.aim):{aims}}  {one.success.share:>7.1%}"
-            line += f"  {f'{low:.1%} – {high:.1%}':>15}  {one.baseline.share:>7.1%}"
-            if one.control is not None:
-                excess = one.excess
+        for attacker in shown:
+            low, high = attacker.success.interval
+            line = f"{attacker.attack:{names}}  {_short(attacker.aim):{aims}}"
+            line += f"  {attacker.success.share:>7.1%}"
+            line += f"  {f'{low:.1%} – {high:.1%}':>15}  {attacker.baseline.share:>7.1%}"
+            if attacker.control is not None:
+                excess = attacker.excess
                 shown_excess = "–" if excess is None else f"{excess[0]:.1%}"
-                line += f"  {one.control.share:>7.1%}  {shown_excess:>6}"
+                line += f"  {attacker.control.share:>7.1%}  {shown_excess:>6}"
             lines.append(line)
         return lines
 

@@ -27,7 +27,7 @@ class ComparedTable:
     @property
     def risk(self) -> float:
         """How much more often the worst sensitive column is guessed right than without a table."""
-        return max((one.gain for one in self.inference), default=0.0)
+        return max((success.gain for success in self.inference), default=0.0)
 
     @property
     def errors(self) -> dict[str, float | None]:
@@ -48,7 +48,7 @@ class ComparedTable:
             "shape": self.shape,
             "rows": self.rows,
             "risk": self.risk,
-            "inference": [one.to_dict() for one in self.inference],
+            "inference": [compared.to_dict() for compared in self.inference],
             "errors": self.errors,
         }
 
@@ -62,65 +62,68 @@ class TableComparison(Result):
     @property
     def best(self) -> dict[str, str]:
         """The table with the least error of each question; none where no table answers it."""
-        found = {}
+        best = {}
         for question in QUESTIONS:
-            answered = [(one.errors[question], one.name) for one in self.tables]
+            answered = [(compared.errors[question], compared.name) for compared in self.tables]
             known = [(error, name) for error, name in answered if error is not None]
             if known:
-                found[question] = min(known)[1]
-        return found
+                best[question] = min(known)[1]
+        return best
 
     @property
     def dominated(self) -> dict[str, str]:
         """Tables that another one beats in risk and in every error, and that one."""
-        found = {}
-        for one in self.tables:
+        dominated = {}
+        for compared in self.tables:
             for other in self.tables:
-                if other is not one and _beats(other, one):
-                    found[one.name] = other.name
-        return found
+                if other is not compared and _beats(other, compared):
+                    dominated[compared.name] = other.name
+        return dominated
 
     @property
     def summary(self) -> list[Statement]:
         """What each table is best for, and which are dominated."""
-        safest = min(self.tables, key=lambda one: one.risk)
-        said = [Statement("tables.least-risk.none", table=safest.name)]
+        safest = min(self.tables, key=lambda item: item.risk)
+        statements = [Statement("tables.least-risk.none", table=safest.name)]
         if safest.risk > 0:
-            said = [Statement("tables.least-risk", table=safest.name, gain=safest.risk)]
+            statements = [Statement("tables.least-risk", table=safest.name, gain=safest.risk)]
         by_table: dict[str, list[str]] = {}
         for question, name in self.best.items():
             by_table.setdefault(name, []).append(question)
         for name, questions in by_table.items():
-            said.append(
+            statements.append(
                 Statement(
                     "tables.best-for",
                     table=name,
-                    questions=[Statement(f"tables.question.{one}") for one in questions],
+                    questions=[Statement(f"tables.question.{item}") for item in questions],
                 )
             )
-        said += [
+        statements += [
             Statement("tables.dominated", table=name, other=other)
             for name, other in self.dominated.items()
         ]
-        return said
+        return statements
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as plain data."""
         return {
-            "tables": [one.to_dict() for one in self.tables],
+            "tables": [compared.to_dict() for compared in self.tables],
             "best": self.best,
             "dominated": self.dominated,
         }
 
     def __str__(self) -> str:
-        wide = max(5, *(len(one.name) for one in self.tables))
+        wide = max(5, *(len(compared.name) for compared in self.tables))
         head = f"{'table':{wide}}  {'read as':10}  {'risk':>6}"
         lines = [head + "".join(f"  {question:>12}" for question in QUESTIONS)]
-        for one in self.tables:
+        for compared in self.tables:
             errors = "".join(
-                f"  {'–' if error is None else f'{error:.4f}':>12}" for error in one.errors.values()
+                f"  {'–' if error is None else f'{error:.4f}':>12}"
+                for error in compared.errors.values()
             )
-            lines.append(f"{one.name:{wide}}  {one.shape:10}  {one.risk:>6.1%}{errors}")
+            lines.append(
+                f"{compared.name:{wide}}  {compared.shape:10}  {compared.risk:>6.1%}{errors}"
+            )
         return "\n".join(
             [
                 *lines, "",
@@ -131,11 +134,11 @@ class TableComparison(Result):
         )  # fmt: skip
 
 
-def _beats(one: ComparedTable, other: ComparedTable) -> bool:
-    pairs = [(one.risk, other.risk)]
+def _beats(first: ComparedTable, second: ComparedTable) -> bool:
+    pairs = [(first.risk, second.risk)]
     pairs += [
         (mine, theirs)
-        for mine, theirs in zip(one.errors.values(), other.errors.values(), strict=True)
+        for mine, theirs in zip(first.errors.values(), second.errors.values(), strict=True)
         if mine is not None and theirs is not None
     ]
     return all(mine <= theirs for mine, theirs in pairs) and any(

@@ -23,8 +23,8 @@ def _homes() -> dict[str, str]:
     stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     return {
         alias.name: node.module or ""
-        for node in stub.body
-        if isinstance(node, ast.ImportFrom)
+        for node in ast.walk(stub)
+        if isinstance(node, ast.ImportFrom) and node.module != "typing"
         for alias in node.names
     }
 

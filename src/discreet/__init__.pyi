@@ -1,106 +1,109 @@
 # The public names, each from the module that it loads from when it is first used.
-from discreet.addons.evidence.document import Evidence as Evidence
-from discreet.addons.evidence.make import evidence as evidence
-from discreet.addons.places.codebook import Codebook as Codebook
-from discreet.addons.places.codebook import codebook as codebook
-from discreet.addons.places.export import Export as Export
-from discreet.addons.places.export import export as export
-from discreet.api.apply import apply as apply
-from discreet.api.attack import attack as attack
-from discreet.api.attack_table import attack_table as attack_table
-from discreet.api.audit import audit as audit
-from discreet.api.bayes import BayesAudit as BayesAudit
-from discreet.api.bayes import audit_bayes as audit_bayes
-from discreet.api.check import check as check
-from discreet.api.compare import compare as compare
-from discreet.api.compare_tables import compare_tables as compare_tables
-from discreet.api.explore import Exploration as Exploration
-from discreet.api.explore import explore_projections as explore_projections
-from discreet.api.measure import measure as measure
-from discreet.api.measure_table import measure_table as measure_table
-from discreet.api.profile import profile as profile
-from discreet.api.propose import propose as propose
-from discreet.api.publish import minimal_nodes as minimal_nodes
-from discreet.api.publish import publish as publish
-from discreet.api.repair import Repairs as Repairs
-from discreet.api.repair import repair as repair
-from discreet.api.series import audit_series as audit_series
-from discreet.api.series_audit import SeriesAudit as SeriesAudit
-from discreet.attacks.run import AttackReport as AttackReport
-from discreet.attacks.tables.table_attack import TableAttack as TableAttack
-from discreet.attacks.tables.table_comparison import TableComparison as TableComparison
-from discreet.errors import AuditError as AuditError
-from discreet.errors import DiscreetError as DiscreetError
-from discreet.errors import EngineError as EngineError
-from discreet.errors import HierarchyError as HierarchyError
-from discreet.errors import InfeasibleError as InfeasibleError
-from discreet.errors import InputError as InputError
-from discreet.errors import JobError as JobError
-from discreet.errors import PromiseError as PromiseError
-from discreet.errors import ReleaseError as ReleaseError
-from discreet.errors import RiskError as RiskError
-from discreet.io.knowledge import KnowledgeSource as KnowledgeSource
-from discreet.io.source import Source as Source
-from discreet.job.model import Job as Job
-from discreet.job.parts import Attribute as Attribute
-from discreet.job.parts import Output as Output
-from discreet.job.parts import Verify as Verify
-from discreet.job.person import Person as Person
-from discreet.job.proposing.job_text import ProposedJob as ProposedJob
-from discreet.job.table_check import Check as Check
-from discreet.job.table_profile import Profile as Profile
-from discreet.ledger.ledger import Ledger as Ledger
-from discreet.ledger.settings import LedgerSettings as LedgerSettings
-from discreet.methods.codip.codip import Codip as Codip
-from discreet.methods.decomposition.anatomy import Anatomy as Anatomy
-from discreet.methods.decomposition.decomposition import Decomposition as Decomposition
-from discreet.methods.full_domain.full_domain import FullDomain as FullDomain
-from discreet.methods.local_recoding.local_recoding import LocalRecoding as LocalRecoding
-from discreet.methods.mondrian.mondrian import Mondrian as Mondrian
-from discreet.methods.msa_diversity.msa_diversity import MsaDiversity as MsaDiversity
-from discreet.methods.quasi_sensitive.quasi_sensitive import QuasiSensitive as QuasiSensitive
-from discreet.methods.series.beliefs.correlation import Correlation as Correlation
-from discreet.methods.series.m_invariance.m_invariance import MInvariance as MInvariance
-from discreet.methods.series.rho_different.rho_different import RhoDifferent as RhoDifferent
-from discreet.methods.top_down.top_down import TopDown as TopDown
-from discreet.methods.unlinked.unlinked import Unlinked as Unlinked
-from discreet.pipeline.release import Release as Release
-from discreet.releases.audit.audit import Audit as Audit
-from discreet.releases.frames import read_release as read_release
-from discreet.releases.manifest import Manifest as Manifest
-from discreet.releases.table_measures import TableMeasures as TableMeasures
-from discreet.requirements.attackers.km_anonymity import KmAnonymity as KmAnonymity
-from discreet.requirements.closeness import TCloseness as TCloseness
-from discreet.requirements.diversity import DistinctLDiversity as DistinctLDiversity
-from discreet.requirements.diversity import EntropyLDiversity as EntropyLDiversity
-from discreet.requirements.diversity import MDiversity as MDiversity
-from discreet.requirements.diversity import NpdRecursiveClDiversity as NpdRecursiveClDiversity
-from discreet.requirements.diversity import PDiversity as PDiversity
-from discreet.requirements.diversity import PdRecursiveClDiversity as PdRecursiveClDiversity
-from discreet.requirements.diversity import RecursiveClDiversity as RecursiveClDiversity
-from discreet.requirements.k_anonymity import KAnonymity as KAnonymity
-from discreet.requirements.multi_attribute import (
-    MultiAttributeLDiversity as MultiAttributeLDiversity,
-)
-from discreet.requirements.population import DeltaPresence as DeltaPresence
-from discreet.requirements.population import KMap as KMap
-from discreet.requirements.population import PopulationRisk as PopulationRisk
-from discreet.requirements.quasi_sensitive import QsClDiversity as QsClDiversity
-from discreet.requirements.quasi_sensitive import QsTCloseness as QsTCloseness
-from discreet.requirements.sa_diversity import ConditionalLDiversity as ConditionalLDiversity
-from discreet.requirements.sa_diversity import SaDiversity as SaDiversity
-from discreet.requirements.value_bounds import AlphaKAnonymity as AlphaKAnonymity
-from discreet.requirements.value_bounds import BetaLikeness as BetaLikeness
-from discreet.requirements.value_bounds import DeltaDisclosure as DeltaDisclosure
-from discreet.requirements.value_bounds import LkcPrivacy as LkcPrivacy
-from discreet.result import Result as Result
-from discreet.table.roles import Distance as Distance
-from discreet.table.roles import Role as Role
-from discreet.table.roles import ValueType as ValueType
-from discreet.utility.comparison import Comparison as Comparison
-from discreet.utility.figures import Measures as Measures
-from discreet.utility.figures import ProjectedMeasures as ProjectedMeasures
-from discreet.utility.settings import MeasureSettings as MeasureSettings
+from typing import TYPE_CHECKING
 
 __version__: str
 __all__: list[str]
+
+if TYPE_CHECKING:  # a type checker reads these modules after those that import each other
+    from discreet.addons.evidence.document import Evidence as Evidence
+    from discreet.addons.evidence.make import evidence as evidence
+    from discreet.addons.places.codebook import Codebook as Codebook
+    from discreet.addons.places.codebook import codebook as codebook
+    from discreet.addons.places.export import Export as Export
+    from discreet.addons.places.export import export as export
+    from discreet.api.apply import apply as apply
+    from discreet.api.attack import attack as attack
+    from discreet.api.attack_table import attack_table as attack_table
+    from discreet.api.audit import audit as audit
+    from discreet.api.bayes import BayesAudit as BayesAudit
+    from discreet.api.bayes import audit_bayes as audit_bayes
+    from discreet.api.check import check as check
+    from discreet.api.compare import compare as compare
+    from discreet.api.compare_tables import compare_tables as compare_tables
+    from discreet.api.explore import Exploration as Exploration
+    from discreet.api.explore import explore_projections as explore_projections
+    from discreet.api.measure import measure as measure
+    from discreet.api.measure_table import measure_table as measure_table
+    from discreet.api.profile import profile as profile
+    from discreet.api.propose import propose as propose
+    from discreet.api.publish import minimal_nodes as minimal_nodes
+    from discreet.api.publish import publish as publish
+    from discreet.api.repair import Repairs as Repairs
+    from discreet.api.repair import repair as repair
+    from discreet.api.series import audit_series as audit_series
+    from discreet.api.series_audit import SeriesAudit as SeriesAudit
+    from discreet.attacks.run import AttackReport as AttackReport
+    from discreet.attacks.tables.table_attack import TableAttack as TableAttack
+    from discreet.attacks.tables.table_comparison import TableComparison as TableComparison
+    from discreet.errors import AuditError as AuditError
+    from discreet.errors import DiscreetError as DiscreetError
+    from discreet.errors import EngineError as EngineError
+    from discreet.errors import HierarchyError as HierarchyError
+    from discreet.errors import InfeasibleError as InfeasibleError
+    from discreet.errors import InputError as InputError
+    from discreet.errors import JobError as JobError
+    from discreet.errors import PromiseError as PromiseError
+    from discreet.errors import ReleaseError as ReleaseError
+    from discreet.errors import RiskError as RiskError
+    from discreet.io.knowledge import KnowledgeSource as KnowledgeSource
+    from discreet.io.source import Source as Source
+    from discreet.job.model import Job as Job
+    from discreet.job.parts import Attribute as Attribute
+    from discreet.job.parts import Output as Output
+    from discreet.job.parts import Verify as Verify
+    from discreet.job.person import Person as Person
+    from discreet.job.proposing.job_text import ProposedJob as ProposedJob
+    from discreet.job.table_check import Check as Check
+    from discreet.job.table_profile import Profile as Profile
+    from discreet.ledger.ledger import Ledger as Ledger
+    from discreet.ledger.settings import LedgerSettings as LedgerSettings
+    from discreet.methods.codip.codip import Codip as Codip
+    from discreet.methods.decomposition.anatomy import Anatomy as Anatomy
+    from discreet.methods.decomposition.decomposition import Decomposition as Decomposition
+    from discreet.methods.full_domain.full_domain import FullDomain as FullDomain
+    from discreet.methods.local_recoding.local_recoding import LocalRecoding as LocalRecoding
+    from discreet.methods.mondrian.mondrian import Mondrian as Mondrian
+    from discreet.methods.msa_diversity.msa_diversity import MsaDiversity as MsaDiversity
+    from discreet.methods.quasi_sensitive.quasi_sensitive import QuasiSensitive as QuasiSensitive
+    from discreet.methods.series.beliefs.correlation import Correlation as Correlation
+    from discreet.methods.series.m_invariance.m_invariance import MInvariance as MInvariance
+    from discreet.methods.series.rho_different.rho_different import RhoDifferent as RhoDifferent
+    from discreet.methods.top_down.top_down import TopDown as TopDown
+    from discreet.methods.unlinked.unlinked import Unlinked as Unlinked
+    from discreet.pipeline.release import Release as Release
+    from discreet.releases.audit.audit import Audit as Audit
+    from discreet.releases.frames import read_release as read_release
+    from discreet.releases.manifest import Manifest as Manifest
+    from discreet.releases.table_measures import TableMeasures as TableMeasures
+    from discreet.requirements.attackers.km_anonymity import KmAnonymity as KmAnonymity
+    from discreet.requirements.closeness import TCloseness as TCloseness
+    from discreet.requirements.diversity import DistinctLDiversity as DistinctLDiversity
+    from discreet.requirements.diversity import EntropyLDiversity as EntropyLDiversity
+    from discreet.requirements.diversity import MDiversity as MDiversity
+    from discreet.requirements.diversity import NpdRecursiveClDiversity as NpdRecursiveClDiversity
+    from discreet.requirements.diversity import PDiversity as PDiversity
+    from discreet.requirements.diversity import PdRecursiveClDiversity as PdRecursiveClDiversity
+    from discreet.requirements.diversity import RecursiveClDiversity as RecursiveClDiversity
+    from discreet.requirements.k_anonymity import KAnonymity as KAnonymity
+    from discreet.requirements.multi_attribute import (
+        MultiAttributeLDiversity as MultiAttributeLDiversity,
+    )
+    from discreet.requirements.population import DeltaPresence as DeltaPresence
+    from discreet.requirements.population import KMap as KMap
+    from discreet.requirements.population import PopulationRisk as PopulationRisk
+    from discreet.requirements.quasi_sensitive import QsClDiversity as QsClDiversity
+    from discreet.requirements.quasi_sensitive import QsTCloseness as QsTCloseness
+    from discreet.requirements.sa_diversity import ConditionalLDiversity as ConditionalLDiversity
+    from discreet.requirements.sa_diversity import SaDiversity as SaDiversity
+    from discreet.requirements.value_bounds import AlphaKAnonymity as AlphaKAnonymity
+    from discreet.requirements.value_bounds import BetaLikeness as BetaLikeness
+    from discreet.requirements.value_bounds import DeltaDisclosure as DeltaDisclosure
+    from discreet.requirements.value_bounds import LkcPrivacy as LkcPrivacy
+    from discreet.result import Result as Result
+    from discreet.table.roles import Distance as Distance
+    from discreet.table.roles import Role as Role
+    from discreet.table.roles import ValueType as ValueType
+    from discreet.utility.comparison import Comparison as Comparison
+    from discreet.utility.figures import Measures as Measures
+    from discreet.utility.figures import ProjectedMeasures as ProjectedMeasures
+    from discreet.utility.settings import MeasureSettings as MeasureSettings

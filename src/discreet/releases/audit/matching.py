@@ -3,10 +3,9 @@
 Where cells of a column overlap (local recoding, pooled classes, relaxed cuts) an original row may
 be published in several ways, and whether nothing was invented is a question of matching: every
 published row needs a row of the original of its own that all its cells cover. Both sides are
-compressed to their distinct combinations. The combinations that cover an original one are found
-among those with equal sensitive values where these are few, else among those whose overlapping
-cells cover it (``covering_classes``). The matching is a greatest flow from one side to the other,
-so the answer is exact. The search stops after so many pairs; the answer is then unknown.
+compressed to their distinct combinations, and ``covering_classes`` finds the published ones that
+cover an original one. The matching is a greatest flow from one side to the other, so the answer is
+exact. The search stops after so many pairs; the answer is then unknown.
 
 Check that published rows represent rows of the original that they may represent.
 
@@ -29,18 +28,12 @@ from discreet.hierarchies.coverage import Coverage, coverage_of_cells
 from discreet.hierarchies.covering_classes import fitting_groups
 from discreet.knowledge.table import terms_of
 from discreet.methods.base import Task
-from discreet.table.budgets import AT_ONCE, IN_CACHE, TABLE_CELLS
+from discreet.table.budgets import AT_ONCE, IN_CACHE
 from discreet.table.classes import group_codes
-from discreet.table.code_maps import code_of_text, excess
+from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.graphs import greatest_flow
-from discreet.table.kernels.lists import (
-    entries_of,
-    places_of,
-    stable_order,
-    starts_of,
-    stretches,
-)
+from discreet.table.kernels.lists import entries_of, places_of
 from discreet.table.roles import Role
 from discreet.typing import Bools, Codes, Ints, Ints32
 
@@ -48,7 +41,7 @@ from discreet.typing import Bools, Codes, Ints, Ints32
 class Side(NamedTuple):
     """Distinct combinations of one side."""
 
-    codes: Codes  # (combinations, columns)
+    codes: list[Codes]  # by column: (combinations,)
     rows: Ints  # (combinations,) how many have each
 
 
@@ -58,41 +51,27 @@ def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
     columns = [column for column in records if column.role not in unmatched]
     if not columns:  # sets may have lost terms, which is checked elsewhere
         return max(records.rows - task.table.rows, 0)
-    coverages = [coverage_of(column, task, levels) for column in columns]
-    sharp = [coverage.sole_cell() for coverage in coverages]
-    # Columns whose cells do not overlap compare by equality, the others by what cells cover.
-    published, original = [], []
-    of_original, cardinalities = [], []
-    for column, sole, coverage in zip(columns, sharp, coverages, strict=True):
-        source = task.table[column.name]
-        published.append(column)
-        if sole is None:
-            original.append(source.codes)
-            of_original.append(source.cardinality)
-        else:  # an original row can be published in one cell alone
-            absent = np.int64(column.cardinality)
-            cell = np.where(sole < 0, absent, sole).astype(np.int32)
-            original.append(cell.take(source.codes))
-            of_original.append(column.cardinality + 1)
-        cardinalities.append(coverage.cells)
-    # Equal rows of one side are one combination.
-    ours = _distinct([column.codes for column in published], cardinalities, records.rows)
-    theirs = _distinct(original, of_original, task.table.rows)
-    if all(sole is not None for sole in sharp):
-        both = list(ours.codes.T), list(theirs.codes.T)
-        return excess(*both, of_original, ours.rows, theirs.rows)
+    # Where cells do not overlap, an original row counts by the cell in which it can be published.
+    coverages, original = [], []
+    for column in columns:
+        coverage, codes = coverage_of(column, task, levels), task.table[column.name].codes
+        sole = coverage.sole_cell()
+        if sole is not None:
+            absent = column.cardinality  # a value that no cell covers
+            codes = np.where(sole < 0, absent, sole).astype(np.int32).take(codes)
+            cells = np.arange(absent)
+            coverage = Coverage(absent, absent + 1, cells, cells, cells + 1)
+        coverages.append(coverage)
+        original.append(codes)
+    # Equal rows of one side are one combination; match each to those that cover it.
+    ours = _distinct([c.codes for c in columns], [c.cells for c in coverages], records.rows)
+    theirs = _distinct(original, [c.cardinality for c in coverages], task.table.rows)
     if not len(ours.rows):
         return 0
-    # Pair combinations that are equal where cells do not overlap, or by all cells; match them.
-    exact = np.array([sole is not None for sole in sharp])
-    pairs = _joined(ours, theirs, coverages, exact, of_original)
-    if pairs is None:
-        quasi = np.array([column.role is Role.QUASI_IDENTIFIER for column in columns])
-        pairs = _fitting(ours, theirs, coverages, exact, quasi, of_original)
-    if pairs is None:
+    fitting = fitting_groups(coverages, theirs.codes, ours.codes)
+    if fitting is None:
         return None
-    first, box = pairs
-    flow = greatest_flow(ours.rows, theirs.rows, first, box.astype(np.int32))
+    flow = greatest_flow(ours.rows, theirs.rows, *fitting)
     return int(ours.rows.sum() - flow.sum())
 
 
@@ -121,92 +100,7 @@ def unexplained_rows(
 
 def _distinct(codes: list[Codes], cardinalities: list[int], rows: int) -> Side:
     combinations = group_codes(codes, cardinalities, rows)
-    chosen = [column[combinations.first_row] for column in codes]
-    return Side(np.ascontiguousarray(np.array(chosen, np.int32).T), combinations.size)
-
-
-def _joined(
-    ours: Side, theirs: Side, coverages: list[Coverage], exact: Bools, cardinalities: list[int]
-) -> tuple[Ints, Ints] | None:
-    """Find the boxes that cover each point among those equal to it in all columns without overlap.
-
-    None where these are more than ``TABLE_CELLS``.
-    """
-    equal = np.concatenate((ours.codes, theirs.codes))[:, exact]
-    columns = [np.ascontiguousarray(column) for column in equal.T]
-    widths = [cardinalities[c] for c in np.flatnonzero(exact)]
-    keys = group_codes(columns, widths, len(equal))
-    of_ours, of_theirs = np.split(keys.class_of_row, [len(ours.rows)])
-    held = np.bincount(of_ours, minlength=keys.count)
-    if held[of_theirs].sum() > TABLE_CELLS:
-        return None
-    start, order = starts_of(held), stable_order(of_ours, keys.count)
-    boxes, points = [order[:0]], [order[:0]]
-    for part in stretches(held[of_theirs]):
-        entry, place = entries_of(start, of_theirs[part])
-        box, point = order[entry], part.start + place
-        for c in np.flatnonzero(~exact):
-            covered = coverages[c].covers(ours.codes[box, c], theirs.codes[point, c])
-            box, point = box[covered], point[covered]
-        boxes.append(box)
-        points.append(point)
-    covering = np.bincount(np.concatenate(points), minlength=len(theirs.rows))
-    return starts_of(covering), np.concatenate(boxes)
-
-
-def _fitting(
-    ours: Side,
-    theirs: Side,
-    coverages: list[Coverage],
-    exact: Bools,
-    quasi: Bools,
-    cardinalities: list[int],
-) -> tuple[Ints, Ints] | None:
-    """Find the boxes that cover each point by the groups of boxes that its quasi-identifiers fit.
-
-    None where these pairs are too many.
-    """
-    fitted = np.flatnonzero(quasi | ~exact)
-    seen = [_itself(cardinalities[c]) if exact[c] else coverages[c] for c in fitted]
-    # Which groups of boxes the quasi-identifiers of each point fit.
-    group, group_of_box = _numbered(ours.codes[:, fitted], [one.cells for one in seen])
-    kind, kind_of_point = _numbered(theirs.codes[:, fitted], [one.cardinality for one in seen])
-    fitting = fitting_groups(seen, list(kind.T.copy()), list(group.T.copy()))
-    if fitting is None:
-        return None
-    start, group_of_edge = fitting
-    # Within these groups, the boxes that are equal in all other columns.
-    rest = np.flatnonzero(exact & ~quasi)
-    both = np.concatenate((ours.codes, theirs.codes))[:, rest]
-    equal = group_codes(
-        [np.ascontiguousarray(column) for column in both.T],
-        [cardinalities[c] for c in rest],
-        len(both),
-    )
-    of_ours, of_theirs = np.split(equal.class_of_row.astype(np.int64), [len(ours.rows)])
-    key = group_of_box.astype(np.int64) * equal.count + of_ours  # of one box each
-    order = np.argsort(key)
-    boxes, covering = [order[:0]], np.zeros(len(theirs.rows), np.int64)
-    for part in stretches(np.diff(start)[kind_of_point]):
-        edge, place = entries_of(start, kind_of_point[part])
-        wanted = group_of_edge[edge].astype(np.int64) * equal.count + of_theirs[part][place]
-        at = places_of(key[order], wanted)
-        boxes.append(order[at[at >= 0]])
-        covering[part] = np.bincount(place[at >= 0], minlength=len(covering[part]))
-    return starts_of(covering), np.concatenate(boxes)
-
-
-def _itself(cells: int) -> Coverage:
-    """The coverage of cells of which each covers itself."""
-    every = np.arange(cells)
-    return Coverage(cells, cells, every, every, every + 1)
-
-
-def _numbered(codes: Codes, cardinalities: list[int]) -> tuple[Codes, Codes]:
-    """Return the distinct rows of codes, and the number of each row's among these."""
-    columns = [np.ascontiguousarray(column) for column in codes.T]
-    distinct = group_codes(columns, cardinalities, len(codes))
-    return codes[distinct.first_row], distinct.class_of_row
+    return Side([column[combinations.first_row] for column in codes], combinations.size)
 
 
 def coverage_of(published: Column, task: Task, levels: Mapping[str, int]) -> Coverage:

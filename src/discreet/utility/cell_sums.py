@@ -81,11 +81,13 @@ def measures_of(
     levels: Mapping[str, int] | None = None,
 ) -> Measures:
     """Return the measures of all published rows, the suppressed ones counted beside them."""
+    # A suppressed row loses everything in every cell.
     rows = sums.rows + suppressed_rows
     mean = {n: (lost + suppressed_rows) / rows if rows else 0.0 for n, lost in sums.loss.items()}
     quasi = [column.name for column in original.quasi_identifiers]
     sensitive = [name for name in mean if name not in quasi]
     whole = suppressed_rows * float(np.log2(max(original.rows, 1)))  # of a suppressed cell
+    # Sensitive cells that were masked.
     cells = sums.rows * len(sensitive)
     masked = {"masked_cells": sums.masked, "masked_share": sums.masked / max(cells, 1)}
     return Measures(
@@ -120,8 +122,10 @@ def loss_of_cells(
     cells = published.text.to_list()
     if original.lost is not None:  # every cell is one of a column that was recoded before
         return np.asarray(coverage.sums(original.lost) / np.maximum(coverage.size, 1), np.float64)
+    # Ranges by their widths, all at once.
     ranges = coverage.ranges or reader.ranges(cells)
     loss[ranges.cell] = _widths(original, ranges)
+    # Labels, sets and values one by one.
     for cell in np.delete(np.arange(len(cells)), ranges.cell).tolist():
         label = cells[cell]
         nodes = reader.nodes(label)

@@ -149,6 +149,7 @@ class Comparison(Result):
 
     def __str__(self) -> str:
         """Recommendations, a table of all releases, and the reasons of failures."""
+        # The table of all releases, each column as wide as its widest cell.
         rows = [_HEAD, *(_cells(point) for point in (*self.points, self.unlinked))]
         widths = [max(len(row[place]) for row in rows) for place in range(len(_HEAD))]
         lines = [
@@ -158,6 +159,7 @@ class Comparison(Result):
             ).rstrip()
             for row in rows
         ]
+        # Above it what to publish, and under which ceiling.
         advice = [recommendation.sentence for recommendation in self.recommendations]
         if advice:
             advice.insert(0, self.advice)
@@ -170,6 +172,7 @@ class Comparison(Result):
                 f"{', which is believed without any link' * frequent}.",
                 "",
             ]
+        # Below it failures, notes, and what was not tried.
         failed: dict[str, list[str]] = {}
         for point in (*self.points, self.unlinked):
             if point.failure is not None:
@@ -184,23 +187,25 @@ class Comparison(Result):
     @property
     def best(self) -> Point | None:
         """The release that is recommended for most uses; of several, for the first of them."""
-        labels = [one.label for one in self.recommendations if one.label is not None]
+        labels = [advised.label for advised in self.recommendations if advised.label is not None]
         if not labels:
             return None
-        label = max(labels, key=lambda one: (labels.count(one), -labels.index(one)))
-        return next(one for one in (*self.points, self.unlinked) if one.label == label)
+        best = max(labels, key=lambda label: (labels.count(label), -labels.index(label)))
+        return next(point for point in (*self.points, self.unlinked) if point.label == best)
 
     @property
     def advice(self) -> str:
         """What to publish, and the trade-off; or what to do where nothing qualifies."""
+        # Nothing qualifies: say what would be refused.
         best = self.best
         if best is None:
-            refused = [one.label for one in (*self.points, self.unlinked) if one.refused]
+            refused = [point.label for point in (*self.points, self.unlinked) if point.refused]
             why = f" ('publish' would refuse {', '.join(refused)})" if refused else ""
             return (
                 f"Advice: publish none of these{why}. 'discreet repair' finds changes of the job "
                 "after which a release may be published."
             )
+        # What to publish, and what it trades against what.
         words = [f"Advice: publish {best.label}"]
         words.append("." if best.verdict is None else f" (verdict: {best.verdict}).")
         base = self.unlinked

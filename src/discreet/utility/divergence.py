@@ -9,7 +9,7 @@ attributes.
 *Association*: Σ|I − I'| / Σ I, I' being the mutual information in p2, apart for both sorts of
 pairs; 0 where everything is kept.
 
-Of tables with so many pairs that all would take long (``PAIR_ROWS``), pairs are drawn at random,
+Of tables with so many pairs that all would take long (``MOST_ENTRIES``), pairs are drawn at random,
 and D is an estimate with an interval of 95 %: that of a ratio of two means (delta method).
 
 One attacker for all kinds of release, so that they can be compared on one plot.
@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from discreet.requirements.mutual_information import NEGLIGIBLE
-from discreet.table.budgets import SAMPLE, TABLE_CELLS
+from discreet.table.budgets import MOST_ENTRIES, SAMPLE, TABLE_CELLS
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Persons
@@ -41,7 +41,6 @@ from discreet.typing import Bools, Floats, Ints
 from discreet.utility.implied import Implied, ImpliedUnlinked, exact
 
 Pair = tuple[Column, Column]
-PAIR_ROWS = 2**26  # rows times pairs of columns that are counted; beyond, pairs are drawn
 FEWEST_PAIRS = 100  # that are drawn
 
 
@@ -67,6 +66,7 @@ class Divergence:
 
     def lines(self) -> list[str]:
         """For a terminal."""
+        # A line for each figure, beside that of the baseline.
         shown = (
             ("divergence ratio", self.release.ratio, self.unlinked.ratio, ""),
             ("KL divergence", self.release.kl_divergence, self.unlinked.kl_divergence, " nats"),
@@ -138,7 +138,7 @@ def _distances(original: CodedTable, releases: Sequence[Implied]) -> list[Distri
         table = truth.pair_table(first, second)
         for number, release in enumerate(releases):
             figures[number, place] = _compare(table, release.pair_table(first, second))
-    identifying = np.array([one.role is Role.QUASI_IDENTIFIER for one, _ in pairs], bool)
+    identifying = np.array([first.role is Role.QUASI_IDENTIFIER for first, _ in pairs], bool)
     return [
         DistributionDistance(
             kl_divergence=kl_divergence(original, release),
@@ -189,7 +189,7 @@ def _kept_pairs(table: CodedTable) -> list[Pair]:
 def _counted_pairs(table: CodedTable) -> tuple[list[Pair], bool]:
     """Return the pairs that are counted, and whether they were drawn from all."""
     pairs = _kept_pairs(table)
-    most = max(PAIR_ROWS // max(table.rows, 1), FEWEST_PAIRS)
+    most = max(MOST_ENTRIES // max(table.rows, 1), FEWEST_PAIRS)
     if len(pairs) <= most:
         return pairs, False
     drawn = np.random.default_rng(0).choice(len(pairs), most, replace=False)
@@ -275,6 +275,7 @@ def beliefs_in(
 
     Of a sample, where all would take too long.
     """
+    # All people, or a sample where all would take too long.
     people = original
     known = release.mass_of_people(people, ())
     if known is None:
@@ -284,10 +285,12 @@ def beliefs_in(
     both = release.mass_of_people(people, [attribute])
     if known is None or both is None:
         return None
+    # The belief in the true value, given the quasi-identifiers.
     belief = np.minimum(both / np.maximum(known, np.finfo(float).tiny), 1.0)
     targets = (
         np.ones(len(belief), bool) if sensitive is None else sensitive[people[attribute].codes]
     )
+    # Of a person with several rows the greatest.
     if persons is None:
         return belief[targets]
     greatest = np.full(persons.count, -1.0)

@@ -17,7 +17,7 @@ kind                p2
 generalized         ``ImpliedGeneralized``: evenly over the values that a cell covers
 term-suppressed     the same, with ``terms.TermCoverage``
 bucketized          ``ImpliedGroups``: a group's people share its sensitive rows
-decomposed          the same with raked rows; ``UniformSets`` as the paper reads it
+decomposed          the same with raked rows; as the paper reads it, with a value of each set
 projected           ``projected``: one table, and what the others say given its class
 unlinked            ``ImpliedGeneralized``: all rows in one bucket, the baseline
 ==================  ===============================================================
@@ -48,11 +48,10 @@ from numpy.typing import NDArray
 
 from discreet.hierarchies.coverage import Coverage, identity
 from discreet.hierarchies.covering_classes import fitting_groups
-from discreet.table.budgets import AT_ONCE, IN_CACHE
+from discreet.table.budgets import IN_CACHE
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import order_by_class
-from discreet.table.kernels.lists import entries_of, places_of, stretches
 from discreet.table.roles import Role
 from discreet.typing import Bools, Codes, Floats, Ints
 from discreet.utility.terms import TermCoverage, exact_terms
@@ -117,28 +116,6 @@ class Implied(ABC):
     @abstractmethod
     def draw(self, rng: np.random.Generator) -> dict[str, Codes]:
         """As many people as the original has, by attribute, in the original's codes."""
-
-
-class PairAnswers:
-    """Queries on two attributes, answered by a sum over their two-way table, which is made once."""
-
-    def __init__(self, original: CodedTable, release: Implied) -> None:
-        self._original = original
-        self._release = release
-        self._last: tuple[tuple[str, ...], Floats] | None = None
-
-    def estimate(self, batch: QueryBatch) -> Floats | None:
-        """n · p2 of each query's predicate; None for queries that no such table answers."""
-        names = tuple(batch.members)
-        columns = [self._original[name] for name in names]
-        if len(names) != 2 or columns[1].role is not Role.SENSITIVE or batch.terms:
-            return None
-        if columns[0].cardinality * columns[1].cardinality > AT_ONCE:
-            return None
-        if self._last is None or self._last[0] != names:  # batches of a kind follow each other
-            self._last = names, self._release.pair_table(columns[0], columns[1])
-        first, second = (batch.members[name].astype(np.float64) for name in names)
-        return np.asarray(((first.T @ self._last[1]) * second.T).sum(axis=1), np.float64)
 
 
 def even_draw(
@@ -223,29 +200,24 @@ class ImpliedGeneralized(Implied):
         return (self._coverages.get(name) or self._term_coverages[name]).cells
 
     def mass_of_people(self, people: CodedTable, sensitive: Sequence[str]) -> Floats | None:
-        quasi = [people[name].codes for name in self._quasi]
-        coverages = [self._coverages[name] for name in self._quasi]
-        kinds = group_codes(quasi, [c.cardinality for c in coverages], people.rows)
-        cells, count = self._roll_up([*self._quasi, *sensitive])
-        quasi_cells, other_cells = cells[: len(quasi)], cells[len(quasi) :]
-        classes = group_codes(quasi_cells, [c.cells for c in coverages], len(count))
-        fits = fitting_groups(
-            coverages,
-            [codes[kinds.first_row] for codes in quasi],
-            [cell[classes.first_row] for cell in quasi_cells],
-        )
+        names = [*self._quasi, *sensitive]
+        coverages = [self._coverages[name] for name in names]
+        codes = [people[name].codes for name in names]
+        alike = group_codes(codes, [c.cardinality for c in coverages], people.rows)
+        # Each combination of cells lies evenly over the combinations of values that it covers.
+        cells, count = self._roll_up(names)
+        fits = fitting_groups(coverages, [column[alike.first_row] for column in codes], cells)
         if fits is None:
             return None
-        volume = np.ones(classes.count)
-        for coverage, cell in zip(coverages, quasi_cells, strict=True):
-            volume *= coverage.size[cell[classes.first_row]]
-        asked = [self._coverages[name] for name in sensitive]
-        rows = _rows_of_classes(asked, other_cells, count, classes.class_of_row, classes.count)
-        mass = rows.mass_of_people(
-            kinds.class_of_row, [people[name].codes for name in sensitive], fits, 1.0 / volume
-        )
-        domain = float(np.prod([float(c.cardinality) for c in (*coverages, *asked)]))
-        return mass + self._suppressed_rows / domain
+        share = count.astype(np.float64)
+        for coverage, cell in zip(coverages, cells, strict=True):
+            share /= coverage.size[cell]
+        start, combination = fits
+        kind = np.repeat(np.arange(alike.count), np.diff(start))
+        mass = np.bincount(kind, share[combination], alike.count)
+        domain = float(np.prod([float(coverage.cardinality) for coverage in coverages]))
+        of_people = mass[alike.class_of_row] + self._suppressed_rows / domain
+        return np.asarray(of_people, np.float64)
 
     def pair_table(self, first: Column, second: Column) -> Floats:
         (first_code, second_code), count = self._roll_up([first.name, second.name])
@@ -270,86 +242,6 @@ class ImpliedGeneralized(Implied):
             return self._count.astype(np.int64)
         total = float(self._count.sum())
         return rng.multinomial(round(total), self._count / max(total, 1e-9)).astype(np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class _ClassRows:
-    """The sensitive cells that occur in each class: exact ones by value, others by what they cover.
-
-    Of most releases all are exact, and a value's mass in a class is found by bisection.
-    """
-
-    coverages: Sequence[Coverage]  # by attribute
-    value: Sequence[Codes]  # by attribute: (exact entries,)
-    start: Ints  # (classes + 1,) of the exact entries
-    count: Floats  # (exact entries,)
-    loose: Sequence[Codes]  # by attribute: (loose entries,) cells
-    loose_start: Ints  # (classes + 1,)
-    loose_mass: Floats  # (loose entries,) for each combination of values that is covered
-
-    def mass_of_people(
-        self, kind: Codes, codes: Sequence[Codes], fits: tuple[Ints, Codes], weight: Floats
-    ) -> Floats:
-        """(people,) The mass of each one's values in all classes that fit, by their weight."""
-        people, entries = len(kind), len(self.count)
-        both = [np.concatenate(pair) for pair in zip(codes, self.value, strict=True)]
-        cardinalities = [coverage.cardinality for coverage in self.coverages]
-        numbers = group_codes(both, cardinalities, people + entries)
-        of_people, of_entry = np.split(numbers.class_of_row, [people])
-        classes = len(self.start) - 1
-        of_class = np.repeat(np.arange(classes, dtype=np.int32), np.diff(self.start))
-        _, order = order_by_class(of_class, of_entry, classes, numbers.count)
-        lines = group_codes([kind, of_people], [len(fits[0]), numbers.count], people)
-        first = lines.first_row
-        key = of_class.astype(np.int64)[order] * numbers.count + of_entry[order]
-        count = self.count[order]
-        mass = np.zeros(len(first))
-        for part in stretches(np.diff(fits[0])[kind[first]]):
-            place, line = entries_of(fits[0], kind[first[part]])
-            fit = fits[1][place].astype(np.int64)
-            entry = places_of(key, fit * numbers.count + of_people[first[part]][line])
-            held = np.zeros(len(fit))
-            held[entry >= 0] = count[entry[entry >= 0]]
-            held += self._loose_mass(fit, [code[first[part]][line] for code in codes])
-            mass[part] = np.bincount(line, weight[fit] * held, len(mass[part]))
-        return mass[lines.class_of_row]
-
-    def _loose_mass(self, of_class: Ints, values: Sequence[Codes]) -> Floats:
-        """Return for pairs of a class and values the mass of its cells that cover the values."""
-        entry, pair = entries_of(self.loose_start, of_class)
-        for coverage, cell, value in zip(self.coverages, self.loose, values, strict=True):
-            covered = coverage.covers(cell[entry], value[pair])
-            entry, pair = entry[covered], pair[covered]
-        return np.bincount(pair, self.loose_mass[entry], len(of_class)).astype(np.float64)
-
-
-def _rows_of_classes(
-    coverages: Sequence[Coverage],
-    cells: Sequence[Codes],  # by attribute: (entries,)
-    count: Ints,
-    of_class: Codes,  # (entries,)
-    classes: int,
-) -> _ClassRows:
-    first_run = [np.searchsorted(c.cell_of_run, np.arange(c.cells)) for c in coverages]
-    size = np.ones(len(count))
-    for coverage, cell in zip(coverages, cells, strict=True):
-        size *= coverage.size[cell]
-    exact, loose = np.flatnonzero(size == 1), np.flatnonzero(size > 1)
-    exact_start, exact_order = _by_class(of_class[exact], classes)
-    loose_start, loose_order = _by_class(of_class[loose], classes)
-    exact, loose = exact[exact_order], loose[loose_order]
-    return _ClassRows(
-        coverages,
-        [
-            c.low[first[cell[exact]]].astype(np.int32)
-            for c, first, cell in zip(coverages, first_run, cells, strict=True)
-        ],
-        exact_start,
-        count[exact].astype(np.float64),
-        [cell[loose] for cell in cells],
-        loose_start,
-        count[loose] / size[loose],
-    )
 
 
 def _by_class(of_class: Codes, classes: int) -> tuple[Ints, Ints]:

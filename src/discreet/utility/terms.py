@@ -93,6 +93,7 @@ def measure_terms(
     original: Column, published: Column, classes: Classes, links: Links | None
 ) -> TermMeasures:
     """Compare a published quasi-sensitive column with the original's."""
+    # How often each term was removed.
     before, after = terms_of(original), terms_of(published)
     counts = before.counts(original.counts)
     left = dict(zip(after.names.to_list(), after.counts(published.counts).tolist(), strict=True))
@@ -100,6 +101,7 @@ def measure_terms(
         name: count - left.get(name, 0)
         for name, count in zip(before.names.to_list(), counts.tolist(), strict=True)
     }
+    # Summed up, and what it cost.
     total, gone = int(counts.sum()), sum(removed.values())
     starred = (published.text == SUPPRESSED).fill_null(False).to_numpy()
     whole = _harmonic_sum(before, original.counts)

@@ -94,7 +94,7 @@ def test_decomposition(rows):
     release = release_of(rows, "decomposition", ["s", "t"])
     tables = release.coded_tables()
     primary = release.manifest.method.primary
-    readings = read_decomposed(release.task.table, tables, primary)
+    raked, uniform_reading = read_decomposed(release.task.table, tables, primary)
     sets: dict = defaultdict(lambda: defaultdict(set))
     for row in release.tables["group_values"].rows(named=True):
         sets[row["group"]][row["attribute"]].add(row["value"])
@@ -108,29 +108,28 @@ def test_decomposition(rows):
             for t in own["t"]:
                 key = person["q"], person["r"], s, t
                 uniform[key] += 1 / (len(own["s"]) * len(own["t"]))
-    assert kl_divergence(release.task.table, readings.uniform) == pytest.approx(
+    assert kl_divergence(release.task.table, uniform_reading) == pytest.approx(
         divergence(original, uniform)
     )
 
-    raked = readings.raked
     assert raked is not None
     size = Counter(person["group"] for person in people)
-    of_group = np.add.reduceat(raked.rows.mass, raked.rows.start[:-1])
+    of_group = np.add.reduceat(raked.rows[0].mass, raked.rows[0].start[:-1])
     names = tables["groups"]["group"].text.to_list()
     assert of_group == pytest.approx([size[int(name)] for name in names], abs=1e-3)
-    of_row = np.bincount(raked.rows.signature, raked.rows.mass)
+    of_row = np.bincount(raked.rows[0].signature, raked.rows[0].mass)
     counts = Counter((s, t) for *_, s, t in rows)
     table = release.task.table
     for number, mass in enumerate(of_row):
-        s = table["s"].text[int(raked.rows.codes["s"][number])]
-        t = table["t"].text[int(raked.rows.codes["t"][number])]
+        s = table["s"].text[int(raked.rows[0].codes["s"][number])]
+        t = table["t"].text[int(raked.rows[0].codes["t"][number])]
         if not release.private["method"]["merged_groups"]:
             assert mass == pytest.approx(counts[s, t], rel=0.05)
     mass: dict = defaultdict(float)
-    groups = np.repeat(np.arange(len(names)), np.diff(raked.rows.start))
-    for group, number, one in zip(groups, raked.rows.signature, raked.rows.mass, strict=True):
-        s = table["s"].text[int(raked.rows.codes["s"][number])]
-        t = table["t"].text[int(raked.rows.codes["t"][number])]
+    groups = np.repeat(np.arange(len(names)), np.diff(raked.rows[0].start))
+    for group, number, one in zip(groups, raked.rows[0].signature, raked.rows[0].mass, strict=True):
+        s = table["s"].text[int(raked.rows[0].codes["s"][number])]
+        t = table["t"].text[int(raked.rows[0].codes["t"][number])]
         for person in people:
             if str(person["group"]) == names[group]:
                 mass[person["q"], person["r"], s, t] += one / size[person["group"]]

@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.methods.base import Projected, Projection
 from discreet.methods.codip.codip import Projector
 from discreet.pipeline.run import make_release
-from discreet.releases.kinds.generalized import measure_parts
+from discreet.releases.kinds.generalized import MeasuredTable
 from discreet.releases.kinds.projected import ImpliedProjected, ProjectedKind, read_projected
 from discreet.utility.implied import QueryBatch
 from discreet.utility.queries import QueryWorkload
@@ -102,8 +102,13 @@ def test_estimates_equal_the_sum_over_all_combinations(rows, seed):
     made.formed.published = ProjectedKind().tables(made.task, Projected(projections))
     tables = made.coded_tables()
     parts = [
-        measure_parts(
-            table, made.task.hierarchies, tables[f"projection_{u + 1}"], 0, LEVELS[u], [b]
+        MeasuredTable(
+            tables[f"projection_{u + 1}"],
+            [*table.quasi_identifiers, table[b]],
+            made.task.hierarchies,
+            LEVELS[u],
+            table,
+            0,
         )
         for u, (b,) in enumerate(TABLES)
     ]

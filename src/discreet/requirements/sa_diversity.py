@@ -157,15 +157,13 @@ class ConditionalLDiversity(Requirement):
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         spared = (self.non_sensitive or {}).get(attribute, ())
-        try:
-            remaining = ({} if counts.kept is None else counts.kept)[
-                self.reader, self.known, spared
-            ]
-        except KeyError:
+        kept = counts.kept
+        remaining = None if kept is None else kept(self.reader, self.known, spared)
+        if remaining is None:
             raise InputError(
                 f"{self.name}: only a release by 'decomposition' whose primary attribute is "
                 f"'{self.known}' can guarantee it. Use that method, or drop the requirement."
-            ) from None
+            )
         return np.where(np.isinf(remaining[attribute]), self.l, remaining[attribute])
 
     def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> Bools:

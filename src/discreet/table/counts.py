@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -95,7 +94,8 @@ class RefinedCounts:
     class_of_refined: Ints32  # (refined classes,) the class that each lies in
 
 
-KeptCounts = Mapping[tuple[str, str, tuple[str | None, ...]], Mapping[str, Floats]]
+# By attacker, known attribute and harmless values; None for an attacker who is not known.
+KeptCounts = Callable[[str, str, Sequence[str | None]], Mapping[str, Floats] | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,9 +151,7 @@ class ClassCounts:
             by_name = {attribute: single}
             # who knows the other attributes of a single row is left with its own value
             alone = {attribute: np.ones(len(value))}
-            remaining: KeptCounts | None = None
-            if self.kept is not None:
-                remaining = defaultdict(partial(dict[str, Floats], alone))
+            remaining = None if self.kept is None else lambda *_, alone=alone: alone
             yield ClassCounts(ones, by_name, {attribute: refined}, remaining, by_name)
 
     def keep(self, mask: Bools) -> ClassCounts:

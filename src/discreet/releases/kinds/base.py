@@ -136,7 +136,7 @@ def name_problems(manifest: Manifest) -> list[str]:
     ]
     problems += [
         f"'secrets' names '{name}', which is not a sensitive column or is named twice"
-        for name, times in Counter(n for one in manifest.secrets or () for n in one).items()
+        for name, times in Counter(n for secret in manifest.secrets or () for n in secret).items()
         if name not in sensitive or times > 1
     ]
     promised = [promise.parameters for promise in manifest.promises]

@@ -19,7 +19,7 @@ mass, so that the mass of a group is its number of people.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from discreet.errors import ReleaseError
 from discreet.hierarchies.coverage import coverage_of_cells, identity
 from discreet.hierarchies.covering_classes import coverages_of, fitting_groups
-from discreet.methods.base import Bucketized, Counterfeits, GeneralizedBuckets, Task
+from discreet.methods.base import Bucketized, GeneralizedBuckets, Task
 from discreet.releases.audit.row_order import related_columns, same_order
 from discreet.releases.kinds.base import Form, Kind, ReleaseTally, View
-from discreet.releases.kinds.generalized import sum_cells
+from discreet.releases.kinds.generalized import ReadCells
 from discreet.releases.kinds.grouped import (
     MEMBERSHIP,
     PUBLIC,
@@ -67,11 +67,10 @@ from discreet.table.coded_table import CodedTable, Column, Tables, count_codes
 from discreet.table.counts import (
     ClassCounts,
     RefinedCounts,
-    ValueCounts,
     count_classes,
     order_by_class,
+    sum_counts,
 )
-from discreet.table.kernels.lists import starts_of
 from discreet.table.persons import Persons
 from discreet.table.published import COUNT, GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
@@ -98,23 +97,33 @@ class BucketizedKind(GroupedKind):
 
     def tables(self, task: Task, outcome: Bucketized) -> dict[str, PublishedTable]:
         refuse_roles(task.table, self.name)
-        if outcome.counterfeits is not None:
-            return with_counterfeits(task, outcome, outcome.counterfeits)
         placed = outcome.group_of_row >= 0
         placed_rows = None if placed.all() else np.flatnonzero(placed)
         group = outcome.group_of_row if placed_rows is None else outcome.group_of_row[placed_rows]
         number, groups = random_numbers(group, task.orders)
-        group = number[group]
+        group, fakes = number[group], outcome.counterfeits
         people = people_table(PEOPLE, task, group, groups, placed_rows)
         if outcome.counted:
-            sensitive = value_counts(task, group, groups, placed_rows)
-        else:
-            columns = [
-                group_column(group, groups),
-                *exact_columns(task.table.sensitive, placed_rows),
-            ]
-            sensitive = PublishedTable(SENSITIVE, columns, len(group), source_rows(placed_rows))
-        return {PEOPLE: people, SENSITIVE: sensitive}
+            return {PEOPLE: people, SENSITIVE: value_counts(task, group, groups, placed_rows)}
+        columns = exact_columns(task.table.sensitive, placed_rows)
+        if fakes is None:
+            columns = [group_column(group, groups), *columns]
+            rows = PublishedTable(SENSITIVE, columns, len(group), source_rows(placed_rows))
+            return {PEOPLE: people, SENSITIVE: rows}
+        # Counterfeits are sensitive rows without a person.
+        of_row = np.concatenate([group, number[fakes.group]])
+        columns = [
+            replace(c, codes=np.concatenate([c.codes, fakes.value[c.name]]).astype(np.int32))
+            for c in columns
+        ]
+        rows = PublishedTable(SENSITIVE, [group_column(of_row, groups), *columns], len(of_row))
+        tables = {PEOPLE: people, SENSITIVE: rows}
+        # How many each group has is no secret.
+        if len(fakes.group):
+            holders, size = np.unique(number[fakes.group], return_counts=True)
+            columns = [group_column(holders, groups), count_column(size)]
+            tables[COUNTERFEITS] = PublishedTable(COUNTERFEITS, columns, len(holders))
+        return tables
 
     def forms(self, tables: int) -> Mapping[str, Form]:
         return {
@@ -219,7 +228,7 @@ class BucketizedKind(GroupedKind):
         """p2: every person of a group has each of its sensitive rows, by their masses."""
         people = people_of(original, tables[PEOPLE])
         rows = bucket_rows(original, tables[PEOPLE], tables[SENSITIVE])
-        return ImpliedGroups(original, people, rows, manifest.suppressed_rows)
+        return ImpliedGroups(original, people, rows, suppressed_rows=manifest.suppressed_rows)
 
     def sums(self, tables: Tables, task: Task, manifest: Manifest) -> dict[str, CellSums]:
         original = with_published_values(task.table, tables[SENSITIVE])
@@ -293,7 +302,7 @@ class GeneralizedBucketsKind(BucketizedKind):
         return sole[kinds.class_of_row]
 
     def sums_of_people(self, people: CodedTable, original: CodedTable, task: Task) -> CellSums:
-        cells = sum_cells(people, original.quasi_identifiers, task.hierarchies, None)
+        cells = ReadCells(people, original.quasi_identifiers, task.hierarchies, None).sums()
         return replace(CellSums.of_sizes(people[GROUP].counts), loss=cells.loss, bits=cells.bits)
 
     def implied(
@@ -354,14 +363,6 @@ def moved_rows(
     of_original = [recoded(column, task.table[column.name]) for column in columns]
     sole = group_of_row.astype(np.int32, copy=False)
     code = group_codes_in(people, sensitive)
-    if (
-        weights is not None
-        and len(columns) == 1
-        and task.basis.persons is None
-        and np.array_equal(code, np.arange(people[GROUP].cardinality))
-        and _are_counted(sole, of_original[0], sensitive)
-    ):
-        return []
     group = taken(code.astype(np.int32), sensitive[GROUP].codes)
     known = np.flatnonzero(sole >= 0)
     if task.basis.persons is not None:
@@ -371,19 +372,6 @@ def moved_rows(
     cells = [column.codes for column in columns]
     moved = excess(of_person, [group, *cells], bounds, weights_of_others=weights)
     return [f"{moved} rows are in a group without their own sensitive row"] if moved else []
-
-
-def _are_counted(group: Ints32, value: Ints32, sensitive: CodedTable) -> bool:
-    """Return whether a table counts just these pairs of a group and a value, one for each row."""
-    counted = counted_values(sensitive)
-    (column,) = sensitive.sensitive
-    if group.min(initial=0) < 0 or (counted.count < 0).any() or counted.count.sum() != len(group):
-        return False
-    if value.max(initial=-1) >= column.cardinality:
-        return False
-    key = keys_of(group, value, (sensitive[GROUP].cardinality, column.cardinality))
-    key.sort()
-    return np.array_equal(key, np.repeat(counted.key, counted.count))
 
 
 def _first_of_each(person: Ints, codes: Sequence[Ints32], rows: Ints) -> NDArray[np.intp]:
@@ -432,9 +420,6 @@ def _count_problems(tables: Tables, name: str) -> list[str]:
 def _twice_counted(table: CodedTable, name: str) -> list[str]:
     """Rows that one row with the sum of their counts would replace."""
     columns = [column for column in table if column.name != COUNT]
-    if len(table.sensitive) == 1 and GROUP in table.columns and len(columns) == 2:
-        twice = table.rows - len(counted_values(table).distinct())
-        return [f"{twice} rows of '{name}' repeat what another counts"] if twice else []
     classes = group_codes(
         [column.codes for column in columns], [column.cardinality for column in columns], table.rows
     )
@@ -442,38 +427,10 @@ def _twice_counted(table: CodedTable, name: str) -> list[str]:
     return [f"{twice} rows of '{name}' repeat what another counts"] if twice else []
 
 
-def with_counterfeits(
-    task: Task, outcome: Bucketized, fakes: Counterfeits
-) -> dict[str, PublishedTable]:
-    """The tables where some sensitive rows belong to no person."""
-    placed_rows = np.flatnonzero(outcome.group_of_row >= 0)
-    group = outcome.group_of_row[placed_rows]
-    number, groups = random_numbers(group, task.orders)
-    people = people_table(PEOPLE, task, number[group], groups, placed_rows)
-    # Counterfeits are sensitive rows without a person.
-    of_row = number[np.concatenate([group, fakes.group])]
-    columns = [group_column(of_row, groups)]
-    for column in task.table.sensitive:
-        codes = np.concatenate([column.codes[placed_rows], fakes.value[column.name]]).astype(
-            np.int32
-        )
-        columns.append(PublishedColumn(column.name, column.role, codes, column.values))
-    tables = {PEOPLE: people, SENSITIVE: PublishedTable(SENSITIVE, columns, len(of_row))}
-    # How many each group has is no secret.
-    if len(fakes.group):
-        holders, size = np.unique(number[fakes.group], return_counts=True)
-        counts, code = np.unique(size, return_inverse=True)
-        tables[COUNTERFEITS] = PublishedTable(
-            COUNTERFEITS,
-            [
-                group_column(holders, groups),
-                PublishedColumn(
-                    COUNT, Role.STRUCTURE, code.astype(np.int32), pl.Series(COUNT, counts)
-                ),
-            ],
-            len(holders),
-        )
-    return tables
+def count_column(number: Ints) -> PublishedColumn:
+    """The published column of counts."""
+    counts, code = np.unique(number, return_inverse=True)
+    return PublishedColumn(COUNT, Role.STRUCTURE, code.astype(np.int32), pl.Series(COUNT, counts))
 
 
 def counterfeits_of(people: CodedTable, tables: Tables) -> Ints:
@@ -495,23 +452,22 @@ def count_counterfeits(tables: Tables) -> int:
     return 0 if number is None else int(number.sum())
 
 
-def value_counts(task: Task, group: Ints32, groups: int, kept: Ints | None) -> PublishedTable:
+def value_counts(task: Task, group: Ints32, groups: int, rows: Ints | None) -> PublishedTable:
     """The values of each group, with the number of persons who have each."""
-    (column,) = exact_columns(task.table.sensitive, kept)
+    (column,) = exact_columns(task.table.sensitive, rows)
     if task.basis.persons is not None:  # a person with several rows counts once for each value
-        person = task.basis.persons.number if kept is None else task.basis.persons.number[kept]
+        person = task.basis.persons.number if rows is None else task.basis.persons.number[rows]
         shape = [groups, task.basis.persons.count, len(column.dictionary)]
         once = group_codes([group, person.astype(np.int32), column.codes], shape, len(group))
         group = group[once.first_row]
         column = replace(column, codes=column.codes[once.first_row])
     entries = group_codes([group, column.codes], [groups, len(column.dictionary)], len(group))
-    counts, code = np.unique(entries.size, return_inverse=True)
     columns = [
         group_column(group[entries.first_row], groups),
         PublishedColumn(
             column.name, column.role, column.codes[entries.first_row], column.dictionary
         ),
-        PublishedColumn(COUNT, Role.STRUCTURE, code.astype(np.int32), pl.Series(COUNT, counts)),
+        count_column(entries.size),
     ]
     return PublishedTable(SENSITIVE, columns, entries.count)
 
@@ -533,46 +489,6 @@ def sizes_of(sensitive: CodedTable) -> Ints:
     return np.bincount(group.codes, weights, group.cardinality).astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class CountedValues:
-    """The rows of a table that counts the values of groups, sorted by group and value."""
-
-    key: NDArray[np.unsignedinteger[Any]]  # (rows,) of group and value
-    count: Ints  # (rows,)
-
-    def distinct(self) -> NDArray[np.intp]:
-        """Return where each key occurs first."""
-        first = np.ones(len(self.key), np.bool_)
-        np.not_equal(self.key[1:], self.key[:-1], out=first[1:])
-        return np.flatnonzero(first)
-
-
-def keys_of(
-    group: Ints32, value: Ints32, shape: tuple[int, int]
-) -> NDArray[np.unsignedinteger[Any]]:
-    """Return a key for each pair of a group and a value; there are ``shape`` of both."""
-    key: NDArray[Any] = group.astype(np.uint32 if shape[0] * shape[1] < 2**32 else np.uint64)
-    key *= key.dtype.type(shape[1])
-    np.add(key, value, out=key, casting="unsafe")
-    return key
-
-
-def counted_values(sensitive: CodedTable) -> CountedValues:
-    """Sort the rows of a table that counts the values of one attribute; once for a table."""
-    return sensitive.once("sorted", lambda: _counted_values(sensitive))
-
-
-def _counted_values(sensitive: CodedTable) -> CountedValues:
-    group, (column,), count = sensitive[GROUP], sensitive.sensitive, people_counted(sensitive)
-    assert count is not None
-    key = keys_of(group.codes, column.codes, (group.cardinality, column.cardinality))
-    if (count == 1).all():
-        key.sort()
-        return CountedValues(key, count)
-    order = np.argsort(key)
-    return CountedValues(key[order], count[order])
-
-
 def count_groups(sensitive: CodedTable, *, refined: bool = False) -> ClassCounts:
     """The counts of every group, from the sensitive table alone; found once for a table."""
     return sensitive.once(("groups counted", refined), lambda: _count_groups(sensitive, refined))
@@ -588,15 +504,8 @@ def _count_groups(sensitive: CodedTable, refined: bool) -> ClassCounts:
         columns = len(sensitive.sensitive)
         raise ReleaseError(f"'{SENSITIVE}' counts the values of {columns} columns, not of one.")
     (column,) = sensitive.sensitive
-    counted = counted_values(sensitive)
-    key, count = counted.key, counted.count
-    entries = count_codes(group.codes, group.cardinality)
-    first = counted.distinct()
-    if len(first) < len(key):
-        key, count = key[first], np.add.reduceat(count, first)
-        entries = np.bincount((key // column.cardinality).astype(np.int64), None, group.cardinality)
-    value = (key % key.dtype.type(column.cardinality)).astype(np.int32)
-    counts = ValueCounts(starts_of(entries), value, count, column.cardinality)
+    shape = (group.cardinality, column.cardinality)
+    counts = sum_counts(group.codes.astype(np.int64), column.codes, weights, shape)
     sizes = sizes_of(sensitive)
     inner = None
     if refined:  # no other sensitive attribute refines the groups

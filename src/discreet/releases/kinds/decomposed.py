@@ -17,8 +17,9 @@ person in row i more often than by chance (``row_order``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -64,10 +65,9 @@ from discreet.releases.worlds.sensitive_sets import (
     VALUE,
     VALUES,
     SensitiveSignatures,
+    SetsAndRows,
     are_listed_in_order,
     primary_of,
-    read_sets,
-    signatures_of,
     signatures_with,
 )
 from discreet.requirements.base import Domains, Requirement
@@ -75,7 +75,7 @@ from discreet.requirements.diversity import DistinctLDiversity
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.sa_diversity import ConditionalLDiversity, SaDiversity
 from discreet.statements import Statement
-from discreet.table.assignments import Sets, World, are_within
+from discreet.table.assignments import World, are_within
 from discreet.table.budgets import FIGURE_ROWS
 from discreet.table.code_maps import code_of_text, code_of_value, taken
 from discreet.table.coded_table import CodedTable, Column, Itself, SourceRows, Tables
@@ -84,12 +84,11 @@ from discreet.table.graphs import greatest_flow
 from discreet.table.kernels.lists import starts_of
 from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
-from discreet.typing import AnyInts, Bools, Codes, Floats, Ints, Ints32
+from discreet.typing import AnyInts, Bools, Floats, Ints, Ints32
 from discreet.utility.cell_sums import CellSums
 from discreet.utility.figures import ImpliedReading, Measures
 
 DERIVABLE = (SaDiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
-KeptKey = tuple[str, str, tuple[str | None, ...]]
 
 
 class DecomposedKind(Kind):
@@ -123,19 +122,17 @@ class DecomposedKind(Kind):
         }
 
     def views(self, tables: Tables, domains: Domains, *, refined: bool) -> list[View]:
-        names = [column.name for column in tables[SENSITIVE].sensitive]
-        sets = read_sets(tables, names)
+        coded, sensitive = SetsAndRows.of(tables), tables[SENSITIVE]
         values = {}
-        for number, name in enumerate(names):
-            start, value = sets.of(number)
+        for number, name in enumerate(coded.names):
+            start, value = coded.sets.of(number)
             once = np.ones(len(value), np.int64)  # how often is not published
-            values[name] = ValueCounts(start, value, once, tables[SENSITIVE][name].cardinality)
-        remaining = _Kept(sets, tables[SENSITIVE], names)
-        return [View(ClassCounts(tables[PEOPLE][GROUP].counts, values, kept=remaining), domains)]
+            values[name] = ValueCounts(start, value, once, sensitive[name].cardinality)
+        remaining = partial(_remaining_values, coded, sensitive)
+        return [View(ClassCounts(coded.size, values, kept=remaining), domains)]
 
     def shard_problems(self, tables: Tables, manifest: Manifest) -> list[str]:
-        names = [column.name for column in tables[SENSITIVE].sensitive]
-        return _set_problems(read_sets(tables, names), tables[SENSITIVE], names)
+        return _set_problems(SetsAndRows.of(tables))
 
     def joined_problems(
         self, manifest: Manifest, tally: ReleaseTally, evidence: Sequence[Any]
@@ -224,9 +221,9 @@ class _DecomposedWorlds(Worlds):
         self._tables, self._manifest, self._source_rows = tables, manifest, source_rows
 
     def problems(self) -> list[str]:
-        names = [column.name for column in self._tables[SENSITIVE].sensitive]
-        problems = _struck_problems(self._tables, primary_of(self._manifest), self._source_rows)
-        if not are_listed_in_order(self._tables[VALUES], self._tables[SENSITIVE], names):
+        tables = self._tables
+        problems = _struck_problems(tables, primary_of(self._manifest), self._source_rows)
+        if not are_listed_in_order(tables[VALUES], tables[SENSITIVE], SetsAndRows.of(tables).names):
             problems.append(f"'{VALUES}' is not sorted by group, attribute and value")
         return problems
 
@@ -247,49 +244,41 @@ class _DecomposedWorlds(Worlds):
         return reader_findings(self._tables, self._manifest)
 
     def evidence(self) -> PrimaryCounts:
-        sensitive, primary = self._tables[SENSITIVE], primary_of(self._manifest)
-        names = [column.name for column in sensitive.sensitive]
-        start, value = read_sets(self._tables, names).of(names.index(primary))
-        size = self._tables[PEOPLE][GROUP].counts
-        return PrimaryCounts.of(start, value, size, sensitive[primary].counts)
+        primary, coded = primary_of(self._manifest), SetsAndRows.of(self._tables)
+        start, value = coded.sets.of(coded.names.index(primary))
+        return PrimaryCounts.of(start, value, coded.size, self._tables[SENSITIVE][primary].counts)
 
 
-class _Kept(Mapping[KeptKey, Mapping[str, Floats]]):
-    """The least number of values that attackers who use T^S keep, found when it is asked for.
+def _remaining_values(
+    coded: SetsAndRows,
+    sensitive: CodedTable,
+    reader: str,
+    known: str,
+    harmless: Sequence[str | None],
+) -> Mapping[str, Floats] | None:
+    """The least number of values that an attacker who uses T^S keeps in each group, by attribute.
 
-    By reader, known attribute, and the harmless values of an attribute; infinite where an attacker
-    is left with harmless ones alone.
+    Infinite where the attacker is left with harmless values alone; None for an unknown attacker.
     """
-
-    def __init__(self, sets: Sets, sensitive: CodedTable, names: Sequence[str]) -> None:
-        self._sets, self._sensitive, self._names = sets, sensitive, names
-
-    def __getitem__(self, key: KeptKey) -> Mapping[str, Floats]:
-        reader, known, harmless = key
-        if reader not in READERS or known not in self._names:
-            raise KeyError(key)
-        number = self._names.index(known)
-        signatures = signatures_of(self._sensitive, self._names)
-        remaining = kept_values(self._sets, signatures, number, reader)
-        if harmless:
-            remaining = remaining.astype(np.float64)
-            for place, name in enumerate(self._names):
-                texts = self._sensitive[name].text.to_list()
-                secret = np.array([text not in harmless for text in texts])
-                part = signatures_with(signatures, place, secret)
-                exposed = kept_values(self._sets, part.rows, number, reader)[:, place] > 0
-                remaining[~exposed, place] = np.inf
-        start, _ = self._sets.of(number)
-        group = np.repeat(np.arange(self._sets.groups), np.diff(start))
-        least = np.full((self._sets.groups, len(self._names)), np.inf)
-        np.minimum.at(least, group, remaining)
-        return {name: least[:, place] for place, name in enumerate(self._names)}
-
-    def __iter__(self) -> Iterator[KeptKey]:
-        return ((reader, known, ()) for reader in READERS for known in self._names)
-
-    def __len__(self) -> int:
-        return len(READERS) * len(self._names)
+    if reader not in READERS or known not in coded.names:
+        return None
+    names, sets, signatures, _ = coded
+    number = names.index(known)
+    remaining = kept_values(sets, signatures, number, reader)
+    # An attacker who is left with harmless values learns no secret.
+    if harmless:
+        remaining = remaining.astype(np.float64)
+        for place, name in enumerate(names):
+            secret = np.array([text not in harmless for text in sensitive[name].text.to_list()])
+            part = signatures_with(signatures, place, secret)
+            exposed = kept_values(sets, part.rows, number, reader)[:, place] > 0
+            remaining[~exposed, place] = np.inf
+    # The worst known value of each group.
+    start, _ = sets.of(number)
+    group = np.repeat(np.arange(sets.groups), np.diff(start))
+    least = np.full((sets.groups, len(names)), np.inf)
+    np.minimum.at(least, group, remaining)
+    return {name: least[:, place] for place, name in enumerate(names)}
 
 
 def _group_values(
@@ -300,16 +289,20 @@ def _group_values(
     noise: Mapping[str, NoiseValues],
 ) -> PublishedTable:
     """Each value of each attribute and group once, sorted by group, attribute and value."""
-    offset = np.cumsum([0, *(column.cardinality for column in columns)])
-    every = int(offset[-1])  # values of all attributes
-    entries = [(group, c.codes, int(b)) for c, b in zip(columns, offset, strict=False)]
-    entries += [
-        (number[noise[c.name].group], noise[c.name].value, int(b))
-        for c, b in zip(columns, offset, strict=False)
-        if c.name in noise
-    ]
-    in_group, value = _distinct_entries(entries, groups, every)
     sizes = [column.cardinality for column in columns]
+    every = sum(sizes)  # values of all attributes
+    narrow: Any = np.uint32 if groups * every < 2**32 else np.uint64  # sorted in half the time
+    # A key for each entry, of a person or of noise: its group, then its value.
+    keys, before = [], 0
+    for column in columns:
+        keys.append(group.astype(narrow) * narrow(every) + (column.codes + before).astype(narrow))
+        if column.name in noise:
+            added = noise[column.name]
+            of_noise = number[added.group].astype(narrow) * narrow(every)
+            keys.append(of_noise + (added.value + before).astype(narrow))
+        before += column.cardinality
+    in_group, value = (part.astype(np.int32) for part in np.divmod(_distinct(keys), narrow(every)))
+    # The texts of all attributes follow each other, as their values do.
     attribute = np.repeat(np.arange(len(columns), dtype=np.int32), sizes)[value]
     texts = pl.concat([render(column.values).alias(VALUE) for column in columns])
     names = pl.Series(ATTRIBUTE, [column.name for column in columns])
@@ -321,37 +314,17 @@ def _group_values(
     return PublishedTable(VALUES, published, len(value), keeps_order=True)
 
 
-Entries = Sequence[tuple[AnyInts, AnyInts, int]]  # groups, values, values of attributes before
-
-
-def _distinct_entries(entries: Entries, groups: int, every: int) -> tuple[Ints32, Ints32]:
-    """Return the group and the value of each distinct entry, sorted by both.
-
-    ``every`` is the number of values.
-    """
-    narrow = np.uint32 if groups * every < 2**32 else np.uint64  # sorted in half the time
-    key: NDArray[Any] = np.empty(sum(len(group) for group, _, _ in entries), narrow)
-    done = 0
-    for group, value, before in entries:
-        part = key[done : done + len(group)]
-        part[:] = group
-        part *= narrow(every)
-        part += (value + before).astype(narrow)
-        done += len(group)
+def _distinct(keys: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return the keys in ascending order, each once."""
+    key = np.concatenate(keys)
     key.sort()
-    first = np.ones(len(key), np.bool_)
-    np.not_equal(key[1:], key[:-1], out=first[1:])
-    key = key[first]
-    return (key // narrow(every)).astype(np.int32), (key % narrow(every)).astype(np.int32)
+    return key[np.concatenate(([True], key[1:] != key[:-1]))[: len(key)]]
 
 
 def _unjudged(tables: Tables, primary: str) -> list[str]:
     """Return what to say where people and rows are too many to look for assignments."""
-    sensitive = tables[SENSITIVE]
-    names = [column.name for column in sensitive.sensitive]
-    sets, signatures = read_sets(tables, names), signatures_of(sensitive, names)
-    place, size = names.index(primary), tables[PEOPLE][GROUP].counts
-    if rows_ruled_out(sets, signatures, place, size) is not None:
+    names, sets, signatures, size = SetsAndRows.of(tables)
+    if rows_ruled_out(sets, signatures, names.index(primary), size) is not None:
         return []
     return [
         f"The release is too large to look for assignments of all rows of '{SENSITIVE}' to groups: "
@@ -360,8 +333,9 @@ def _unjudged(tables: Tables, primary: str) -> list[str]:
     ]
 
 
-def _set_problems(sets: Sets, sensitive: CodedTable, names: Sequence[str]) -> list[str]:
+def _set_problems(coded: SetsAndRows) -> list[str]:
     """Whether the sets name what exists, and values that a row supports in their group."""
+    sets = coded.sets
     problems = []
     if sets.unknown:
         problems.append(
@@ -369,22 +343,20 @@ def _set_problems(sets: Sets, sensitive: CodedTable, names: Sequence[str]) -> li
         )
     if sets.doubled:
         problems.append(f"{sets.doubled} rows of '{VALUES}' are duplicates")
-    local = count_unsupported(sets, signatures_of(sensitive, names))
+    local = count_unsupported(sets, coded.signatures)
     return problems + [
         f"{count} values of '{name}' in '{VALUES}' can be ruled out: no row of '{SENSITIVE}' "
         "supports them in their group"
-        for name, count in zip(names, local, strict=True)
+        for name, count in zip(coded.names, local, strict=True)
         if count
     ]
 
 
 def _struck_problems(tables: Tables, primary: str, source_rows: SourceRows | None) -> list[str]:
     """Whether any reader of all groups can strike out a value of a set."""
-    names = [column.name for column in tables[SENSITIVE].sensitive]
-    sets, signatures = read_sets(tables, names), signatures_of(tables[SENSITIVE], names)
-    place, size = names.index(primary), tables[PEOPLE][GROUP].counts
+    names, sets, signatures, size = SetsAndRows.of(tables)
     world = None if source_rows is None else _source_world(tables[PEOPLE], signatures, source_rows)
-    struck = struck_values(sets, signatures, place, size, world)
+    struck = struck_values(sets, signatures, names.index(primary), size, world)
     if struck is None:
         return []
     counts, complete = struck
@@ -427,20 +399,17 @@ def _holds_source(tables: Tables, task: Task, source_rows: SourceRows) -> bool:
     which was found with the worlds of the release.
     """
     people, sensitive = tables[PEOPLE], tables[SENSITIVE]
-    names = [column.name for column in sensitive.sensitive]
+    names, sets, signatures, _ = SetsAndRows.of(tables)
     known = (code_of_text(task.table[name].text, sensitive[name].text) for name in names)
     if any((code < 0).any() for code in known):  # masked
         return False
-    signatures = signatures_of(sensitive, names)
     world = _source_world(people, signatures, source_rows)
-    return world is not None and are_within(read_sets(tables, names), signatures.codes, world)
+    return world is not None and are_within(sets, signatures.codes, world)
 
 
 def _lost_values(tables: Tables, task: Task, group: AnyInts, source_row: Ints32) -> list[str]:
     """Whether the sets of people's groups, as far as these are known, hold their own values."""
-    sensitive = tables[SENSITIVE]
-    names = [column.name for column in sensitive.sensitive]
-    sets = read_sets(tables, names)
+    sensitive, (names, sets, *_) = tables[SENSITIVE], SetsAndRows.of(tables)
     problems = []
     known = group >= 0
     if not known.all():
@@ -499,28 +468,11 @@ def fitting_places(tables: Tables) -> Bools:
     """
     people, sensitive = tables[PEOPLE], tables[SENSITIVE]
     rows = people.rows if people.rows == sensitive.rows else 0
-    names = [column.name for column in sensitive.sensitive]
     places = np.linspace(0, max(rows - 1, 0), min(rows, PLACES)).astype(np.int64)
-    sets, signatures = read_sets(tables, names), signatures_of(sensitive, names)
-    return _fits(sets, signatures, people[GROUP].codes[places], signatures.of_row[places])
-
-
-def _fits(sets: Sets, signatures: SensitiveSignatures, group: Codes, signature: Codes) -> Bools:
-    """Return whether the sets of group i hold every value of the j-th row of T^S."""
-    fits = np.ones((len(group), len(signature)), np.bool_)
-    for attribute in range(signatures.codes.shape[1]):
-        values, value_of_row = np.unique(
-            signatures.codes[signature, attribute], return_inverse=True
-        )
-        start, value = sets.of(attribute)
-        length = np.diff(start)[group]
-        place = np.repeat(np.arange(len(group)), length)
-        before = np.cumsum(length) - length
-        entry = np.arange(len(place)) + np.repeat(start[group] - before, length)
-        rank = np.searchsorted(values, value[entry])
-        rank[rank == len(values)] = 0
-        known = values[rank] == value[entry]
-        listed = np.zeros((len(group), len(values)), np.bool_)
-        listed[place[known], rank[known]] = True
-        fits &= listed.take(value_of_row, axis=1)
-    return fits
+    _, sets, signatures, _ = SetsAndRows.of(tables)
+    # Each person of these places beside each row of these places.
+    group = np.repeat(people[GROUP].codes[places], len(places))
+    fits = np.ones(len(group), np.bool_)
+    for attribute, value in enumerate(signatures.codes[signatures.of_row[places]].T):
+        fits &= sets.hold(attribute, group, np.tile(value, len(places)))
+    return fits.reshape(len(places), len(places))

@@ -97,7 +97,7 @@ class GeneralizedKind(GroupedKind):
     def sums(self, tables: Tables, task: Task, manifest: Manifest) -> dict[str, CellSums]:
         levels, sensitive = manifest.method.levels_of(RECORDS), task.table.sensitive
         columns = [*task.table.quasi_identifiers, *sensitive]
-        return {"": sum_cells(tables[RECORDS], columns, task.hierarchies, levels)}
+        return {"": ReadCells(tables[RECORDS], columns, task.hierarchies, levels).sums()}
 
     def measures(
         self, sums: Mapping[str, CellSums], task: Task, manifest: Manifest, facts: Mapping[str, Any]
@@ -195,8 +195,8 @@ def _recoded(column: Column, cells: CellColumn, class_of_row: Ints32) -> Publish
     )
 
 
-def _masked(column: Column, is_masked: Bools, kept: Ints) -> PublishedColumn:
-    codes = np.where(is_masked, column.cardinality, column.codes[kept]).astype(np.int32)
+def _masked(column: Column, is_masked: Bools, rows: Ints) -> PublishedColumn:
+    codes = np.where(is_masked, column.cardinality, column.codes[rows]).astype(np.int32)
     dictionary = pl.concat([column.text, pl.Series([SUPPRESSED])])
     return PublishedColumn(column.name, column.role, codes, dictionary)
 
@@ -215,128 +215,112 @@ def read_generalized(
     several levels is read on the one that was used. Every value in the original's dictionaries
     must occur: they are the domain of each attribute.
     """
-    sensitive = [column.name for column in original.sensitive]
-    parts = measure_parts(original, hierarchies, published, suppressed_rows, levels, sensitive)
+    measured = [*original.quasi_identifiers, *original.sensitive]
+    table = MeasuredTable(published, measured, hierarchies, levels, original, suppressed_rows)
+    # Sets of terms lie in another distribution than values do.
     if original.quasi_sensitive:
-        measures, implied = _with_terms(parts, original, published, links or {})
+        measures, implied = _with_terms(table, links or {})
         return ImpliedReading(original, measures, lambda: implied)
+    # Sampling weights give a second reading, in which each row has its weight.
     weights = published.analysis_weights
     if weights is None or original.analysis_weights is None or not published.rows:
-        return ImpliedReading(original, parts.measures, lambda: parts.implied)
+        return ImpliedReading(original, table.measures, lambda: table.implied)
 
     def imply_weighted() -> ImpliedGeneralized:
         gone = round(suppressed_rows * float(weights.mean()))  # a suppressed row weighs the mean
-        columns = [*parts.quasi_identifiers, *parts.sensitive]
-        return ImpliedGeneralized(columns, parts.coverages, parts.rows, gone, weights)
+        cells = list(table.cells.values())
+        return ImpliedGeneralized(cells, table.coverages, published.rows, gone, weights)
 
     return ImpliedReading(
-        original, parts.measures, lambda: parts.implied, imply_weighted=imply_weighted
+        original, table.measures, lambda: table.implied, imply_weighted=imply_weighted
     )
 
 
 def _with_terms(
-    parts: MeasuredTable, original: CodedTable, published: CodedTable, links: Mapping[str, Links]
+    table: MeasuredTable, links: Mapping[str, Links]
 ) -> tuple[Measures, ImpliedGeneralized]:
-    """The same with what is left of the quasi-sensitive attributes."""
-    _check_same_people(original.quasi_sensitive, original.rows, published, parts.suppressed_rows)
-    columns = [*parts.quasi_identifiers, *parts.sensitive]
-    coverages: dict[str, Coverage | TermCoverage] = {**parts.coverages}
+    """Return measures and distribution with what is left of the quasi-sensitive attributes."""
+    original, published = table.original, table.published
+    _check_same_people(original.quasi_sensitive, original.rows, published, table.suppressed_rows)
+    columns = list(table.cells.values())
+    coverages: dict[str, Coverage | TermCoverage] = {**table.coverages}
     terms = {}
     for column in original.quasi_sensitive:
         cells = _occurring(published[column.name])
         columns.append(cells)
         coverages[column.name] = term_coverage(column, cells)
         terms[column.name] = measure_terms(column, cells, published.classes, links.get(column.name))
-    implied = ImpliedGeneralized(columns, coverages, published.rows, parts.suppressed_rows)
-    return replace(parts.measures, terms=terms), implied
+    implied = ImpliedGeneralized(columns, coverages, published.rows, table.suppressed_rows)
+    return replace(table.measures, terms=terms), implied
 
 
 @dataclass(frozen=True, eq=False)
-class MeasuredTable:
-    """The measures of one generalized table, and what they were made from."""
+class ReadCells:
+    """The cells of a generalized table, or of some of its classes, and what they cover."""
 
-    measures: Measures
-    coverages: Mapping[str, Coverage]  # of all measured columns
-    quasi_identifiers: Sequence[Column]  # as published, with dictionaries of what occurs
-    sensitive: Sequence[Column]
-    rows: int
+    published: CodedTable
+    measured: Sequence[Column]  # of the original
+    hierarchies: Mapping[str, Hierarchy]
+    levels: Mapping[str, int] | None
+
+    @cached_property
+    def cells(self) -> dict[str, Column]:
+        """The measured columns as published, with dictionaries of what occurs."""
+        return {column.name: _occurring(self.published[column.name]) for column in self.measured}
+
+    @cached_property
+    def coverages(self) -> dict[str, Coverage]:
+        """What the cells of each column cover."""
+        return {
+            column.name: coverage_of_cells(self.cells[column.name], column, *self._read_by(column))
+            for column in self.measured
+        }
+
+    def _read_by(self, column: Column) -> tuple[Hierarchy | None, int | None]:
+        """Return the hierarchy and the level by which the cells of a column are read.
+
+        A sensitive cell is exact, a set or masked: never a label, even if it reads like one.
+        """
+        is_generalized = column.role is Role.QUASI_IDENTIFIER
+        hierarchy = self.hierarchies.get(column.name) if is_generalized else None
+        return hierarchy, (self.levels or {}).get(column.name)
+
+    def sums(self) -> CellSums:
+        """Sum what is measured over the cells."""
+        sums = CellSums.of_sizes(self.published.classes.size)
+        for column in self.measured:
+            cells, coverage = self.cells[column.name], self.coverages[column.name]
+            lost = loss_of_cells(column, cells, coverage, *self._read_by(column))
+            sums.loss[column.name] = float(lost @ cells.counts)
+            if column.role is Role.QUASI_IDENTIFIER:
+                sums.bits[column.name] = bits_of_cells(column, coverage, cells.counts)
+            else:
+                masked = (cells.text == SUPPRESSED).fill_null(False).to_numpy()
+                sums.masked += int(cells.counts[masked | (coverage.size > 1)].sum())
+        return sums
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredTable(ReadCells):
+    """A generalized table of the original's people: its measures, and p2."""
+
+    original: CodedTable
     suppressed_rows: int
+
+    def __post_init__(self) -> None:
+        rows = self.original.rows
+        _check_same_people(self.measured, rows, self.published, self.suppressed_rows)
+
+    @cached_property
+    def measures(self) -> Measures:
+        """The figures that need no distribution."""
+        return measures_of(self.sums(), self.original, self.suppressed_rows, self.levels)
 
     @cached_property
     def implied(self) -> ImpliedGeneralized:
-        """p2 of the table, made when it is first needed."""
-        columns = [*self.quasi_identifiers, *self.sensitive]
-        return ImpliedGeneralized(columns, self.coverages, self.rows, self.suppressed_rows)
-
-
-def measure_parts(
-    original: CodedTable,
-    hierarchies: Mapping[str, Hierarchy],
-    published: CodedTable,
-    suppressed_rows: int,
-    levels: Mapping[str, int] | None,
-    sensitive: Sequence[str],
-) -> MeasuredTable:
-    """Measure a table with all quasi-identifiers and some sensitive attributes, but no queries."""
-    measured = [*original.quasi_identifiers, *(original[name] for name in sensitive)]
-    _check_same_people(measured, original.rows, published, suppressed_rows)
-    records = {column.name: _occurring(published[column.name]) for column in measured}
-    coverages = {
-        column.name: _coverage(records[column.name], column, hierarchies, levels)
-        for column in measured
-    }
-    sums = sum_cells(published, measured, hierarchies, levels)
-    return MeasuredTable(
-        measures_of(sums, original, suppressed_rows, levels),
-        coverages,
-        [records[column.name] for column in original.quasi_identifiers],
-        [records[name] for name in sensitive],
-        published.rows,
-        suppressed_rows,
-    )
-
-
-def sum_cells(
-    published: CodedTable,
-    measured: Sequence[Column],
-    hierarchies: Mapping[str, Hierarchy],
-    levels: Mapping[str, int] | None,
-) -> CellSums:
-    """Sum what is measured over the cells of a table, or of some of its classes."""
-    sums = CellSums.of_sizes(published.classes.size)
-    for column in measured:
-        cells = _occurring(published[column.name])
-        coverage = _coverage(cells, column, hierarchies, levels)
-        hierarchy, level = _read_by(column, hierarchies, levels)
-        lost = loss_of_cells(column, cells, coverage, hierarchy, level)
-        sums.loss[column.name] = float(lost @ cells.counts)
-        if column.role is Role.QUASI_IDENTIFIER:
-            sums.bits[column.name] = bits_of_cells(column, coverage, cells.counts)
-        else:
-            masked = (cells.text == SUPPRESSED).fill_null(False).to_numpy()
-            sums.masked += int(cells.counts[masked | (coverage.size > 1)].sum())
-    return sums
-
-
-def _read_by(
-    column: Column, hierarchies: Mapping[str, Hierarchy], levels: Mapping[str, int] | None
-) -> tuple[Hierarchy | None, int | None]:
-    """Return the hierarchy and the level by which the cells of a column are read.
-
-    A sensitive cell is exact, a set or masked: never a label, even if it reads like one.
-    """
-    is_generalized = column.role is Role.QUASI_IDENTIFIER
-    hierarchy = hierarchies.get(column.name) if is_generalized else None
-    return hierarchy, (levels or {}).get(column.name)
-
-
-def _coverage(
-    cells: Column,
-    column: Column,
-    hierarchies: Mapping[str, Hierarchy],
-    levels: Mapping[str, int] | None,
-) -> Coverage:
-    return coverage_of_cells(cells, column, *_read_by(column, hierarchies, levels))
+        """p2 of the table."""
+        cells, gone = list(self.cells.values()), self.suppressed_rows
+        return ImpliedGeneralized(cells, self.coverages, self.published.rows, gone)
 
 
 def _check_same_people(

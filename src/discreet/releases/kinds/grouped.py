@@ -47,30 +47,30 @@ def group_column(group: Codes, groups: int) -> PublishedColumn:
     return PublishedColumn(GROUP, Role.STRUCTURE, group, numbers)
 
 
-def exact_columns(columns: Sequence[Column], kept: Ints | None) -> list[PublishedColumn]:
+def exact_columns(columns: Sequence[Column], rows: Ints | None) -> list[PublishedColumn]:
     """Columns as they are in the source, of all rows or of those that are kept."""
     return [
-        PublishedColumn(c.name, c.role, c.codes if kept is None else c.codes[kept], c.values)
+        PublishedColumn(c.name, c.role, c.codes if rows is None else c.codes[rows], c.values)
         for c in columns
     ]
 
 
 def people_table(
-    name: str, task: Task, group: Codes, groups: int, kept: Ints | None
+    name: str, task: Task, group: Codes, groups: int, rows: Ints | None
 ) -> PublishedTable:
     """Quasi-identifiers as they are, the group, and insensitive columns."""
     table = task.table
     columns = [
-        *exact_columns(table.quasi_identifiers, kept),
+        *exact_columns(table.quasi_identifiers, rows),
         group_column(group, groups),
-        *exact_columns(table.insensitive, kept),
+        *exact_columns(table.insensitive, rows),
     ]
-    return PublishedTable(name, columns, len(group), source_rows(kept))
+    return PublishedTable(name, columns, len(group), source_rows(rows))
 
 
-def source_rows(kept: Ints | None) -> Ints32 | None:
+def source_rows(rows: Ints | None) -> Ints32 | None:
     """The source's rows that published rows represent, as a table keeps them."""
-    return None if kept is None else kept.astype(np.int32)
+    return None if rows is None else rows.astype(np.int32)
 
 
 def refuse_roles(table: CodedTable, method: str) -> None:

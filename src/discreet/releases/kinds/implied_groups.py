@@ -51,7 +51,6 @@ from discreet.table.code_maps import code_of_text, code_of_value
 from discreet.table.coded_table import CodedTable, Column, Tables
 from discreet.table.counts import order_by_class
 from discreet.table.kernels.lists import (
-    are_in,
     entries_of,
     places_of,
     starts_of,
@@ -59,10 +58,11 @@ from discreet.table.kernels.lists import (
     sums_of,
 )
 from discreet.table.published import GROUP
+from discreet.table.roles import Role
 from discreet.typing import Codes, Floats, Ints, Ints32
 from discreet.utility.cell_sums import CellSums, bits_of_cells, measures_of
 from discreet.utility.figures import ImpliedReading, Measures
-from discreet.utility.implied import Implied, PairAnswers, QueryBatch, below, even_draw
+from discreet.utility.implied import Implied, QueryBatch, below, even_draw
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,104 +110,128 @@ class SensitiveRows:
 
 
 class ImpliedGroups(Implied):
-    """p2 where a group's people share its sensitive rows; suppressed rows lie evenly."""
+    """p2 where a group's people share its sensitive rows; suppressed rows lie evenly.
+
+    Where rows are given for different attributes, a person has one of each, independently.
+    """
 
     def __init__(
         self,
         original: CodedTable,
         people: PublishedPeople,
-        rows: SensitiveRows,
+        *rows: SensitiveRows,
         suppressed_rows: int = 0,
     ) -> None:
         self.original = original
         self.people = people
         self.rows = rows
         self.suppressed_rows = suppressed_rows
-        self._by_pairs = PairAnswers(original, self)
+        self._last_pair: tuple[tuple[str, ...], Floats] | None = None
         self._by_value: dict[str, tuple[Ints, Codes, Floats]] = {}  # rows, by attribute
 
     def estimate(self, batch: QueryBatch) -> Floats:
-        # Two attributes have a table; other queries are summed up group by group.
-        answer = self._by_pairs.estimate(batch)
-        if answer is not None:
-            return answer
-        queries = len(batch.number)
+        # Two attributes have a table; batches that ask for the same two follow each other.
+        names, queries = tuple(batch.members), len(batch.number)
+        pair = [self.original[name] for name in names]
+        few = len(pair) == 2 and pair[0].cardinality * pair[1].cardinality <= AT_ONCE
+        if few and pair[1].role is Role.SENSITIVE:
+            if self._last_pair is None or self._last_pair[0] != names:
+                self._last_pair = names, self.pair_table(*pair)
+            first, second = (batch.members[name].astype(np.float64) for name in names)
+            return np.asarray(((first.T @ self._last_pair[1]) * second.T).sum(axis=1), np.float64)
+        # Other queries are summed up group by group.
         total = np.zeros(queries)
-        people, rows = self.people, self.rows
+        people = self.people
+        asked = [rows for rows in self.rows if batch.members.keys() & rows.codes.keys()]
         room = AT_ONCE // max(queries, 1)  # people and rows at a time, to bound the memory
-        for part in stretches(np.diff(people.start) + np.diff(rows.start) + 1, room):
-            first_person, others = (
-                people.start[part.start : part.stop + 1],
-                rows.start[part.start : part.stop + 1],
-            )
+        length = np.diff(people.start) + 1
+        for rows in asked:
+            length = length + np.diff(rows.start)
+        for part in stretches(length, room):
+            first_person = people.start[part.start : part.stop + 1]
             matching = np.ones((first_person[-1] - first_person[0], queries))
             for name in batch.members.keys() & people.codes.keys():
                 matching *= batch.members[name][
                     people.codes[name][first_person[0] : first_person[-1]]
                 ]
-            within = slice(others[0], others[-1])
-            share = np.tile(rows.mass[within, None], queries)
-            for name in batch.members.keys() & rows.codes.keys():
-                share *= batch.members[name][rows.codes[name][rows.signature[within]]]
+            of_group = sums_of(first_person - first_person[0], matching)
             size = np.maximum(np.diff(first_person), 1)[:, None]
-            of_group = sums_of(first_person - first_person[0], matching) * sums_of(
-                others - others[0], share
-            )
-            total += (of_group / size).sum(axis=0)
+            # The share of each group's rows that answer.
+            for rows in asked:
+                first_row = rows.start[part.start : part.stop + 1]
+                within = slice(first_row[0], first_row[-1])
+                mass = np.tile(rows.mass[within, None], queries)
+                for name in batch.members.keys() & rows.codes.keys():
+                    mass *= batch.members[name][rows.codes[name][rows.signature[within]]]
+                of_group *= sums_of(first_row - first_row[0], mass) / size
+            total += of_group.sum(axis=0)
         return total + self.suppressed_rows * batch.share_of_domain()
 
     def mass_of_people(self, people: CodedTable, sensitive: Sequence[str]) -> Floats:
-        mine, rows = self.people, self.rows
+        mine = self.people
         quasi = [people[name] for name in mine.codes]
-        hidden = [people[name] for name in sensitive]
+        asked = [rows for rows in self.rows if set(sensitive) & rows.codes.keys()] or self.rows[:1]
         # Number people by quasi-identifiers, and rows by the sensitive values that are asked for.
         of_target, of_people, kinds = _numbered(quasi, mine.codes, mine.count, people.rows)
-        wanted, of_signature, numbers = _numbered(hidden, rows.codes, rows.signatures, people.rows)
-        lines = group_codes([of_target, wanted], [kinds, numbers], people.rows)
-        line_kind, line_number = of_target[lines.first_row], wanted[lines.first_row]
-        line_start, order = order_by_class(line_kind, line_number, kinds, numbers)
-        # Each kind of people is in some groups, with a share of each one's mass.
-        start, entry, mass = rows.by_number(of_signature, numbers)
-        pairs = group_codes([mine.group, of_people], [len(start) - 1, kinds], mine.count)
+        wanted = []
+        for rows in asked:
+            hidden = [people[name] for name in sensitive if name in rows.codes]
+            wanted.append(_numbered(hidden, rows.codes, rows.signatures, people.rows))
+        lines = group_codes(
+            [of_target, *(of_row for of_row, _, _ in wanted)],
+            [kinds, *(numbers for _, _, numbers in wanted)],
+            people.rows,
+        )
+        line_kind = of_target[lines.first_row]
+        line_number = wanted[0][0][lines.first_row]
+        line_start, order = order_by_class(line_kind, line_number, kinds, wanted[0][2])
+        # Each kind of people is in some groups, with some of each one's people.
+        pairs = group_codes([mine.group, of_people], [len(mine.start) - 1, kinds], mine.count)
         group, kind = mine.group[pairs.first_row], of_people[pairs.first_row]
-        share = pairs.size / np.diff(mine.start)[group]
-        by_lines = np.diff(line_start)[kind] <= np.diff(start)[group]
+        size = np.diff(mine.start)
+        held = [
+            _HeldNumbers.of(rows, of_signature, numbers, size, of_row[lines.first_row][order])
+            for rows, (of_row, of_signature, numbers) in zip(asked, wanted, strict=True)
+        ]
         mass_of_line = np.zeros(lines.count)
-        line_value = line_number[order].astype(np.int64)
-        entry_key = np.repeat(np.arange(len(start) - 1), np.diff(start)) * numbers + entry
-        line_key = np.repeat(np.arange(kinds), np.diff(line_start)) * numbers + line_value
-        # Sum up where a target's value meets a row of a group.
-        for searched in (True, False):  # the smaller side is laid out, the other searched
-            chosen = np.flatnonzero(by_lines == searched)
-            laid, lists = (line_start, kind) if searched else (start, group)
-            for part in stretches(np.diff(laid)[lists[chosen]]):
-                place, pair = entries_of(laid, lists[chosen[part]])
-                pair = chosen[part][pair]
-                if searched:
-                    at = places_of(
-                        entry_key, group[pair].astype(np.int64) * numbers + line_value[place]
-                    )
-                    line = place
-                else:
-                    at = place
-                    line = places_of(line_key, kind[pair].astype(np.int64) * numbers + entry[place])
-                both = (at >= 0) & (line >= 0)
-                held = mass[at[both]] * share[pair[both]]
-                mass_of_line += np.bincount(order[line[both]], held, lines.count)
-        domain = float(np.prod([float(column.cardinality) for column in (*quasi, *hidden)]))
-        return mass_of_line[lines.class_of_row] + self.suppressed_rows / domain
+        # Sum up where a target's values meet rows of a group: the smaller side is laid out, the
+        # other searched; where several rows have to meet, the targets.
+        by_lines = np.diff(line_start)[kind] <= np.diff(held[0].start)[group]
+        by_lines |= len(held) > 1
+        chosen = np.flatnonzero(by_lines)
+        for part in stretches(np.diff(line_start)[kind[chosen]]):
+            line, pair = entries_of(line_start, kind[chosen[part]])
+            pair = chosen[part][pair]
+            mass = pairs.size[pair].astype(np.float64)
+            for numbers in held:
+                mass *= numbers.share(group[pair], numbers.of_line[line])
+            mass_of_line += np.bincount(order[line], mass, lines.count)
+        chosen, (numbers, *_) = np.flatnonzero(~by_lines), held
+        line_key = np.repeat(np.arange(kinds), np.diff(line_start)) * numbers.count
+        line_key += numbers.of_line
+        for part in stretches(np.diff(numbers.start)[group[chosen]]):
+            entry, pair = entries_of(numbers.start, group[chosen[part]])
+            pair = chosen[part][pair]
+            wanted_key = kind[pair].astype(np.int64) * numbers.count + numbers.number[entry]
+            line = places_of(line_key, wanted_key)
+            met = line >= 0
+            mass = pairs.size[pair[met]] * numbers.share_of_entry[entry[met]]
+            mass_of_line += np.bincount(order[line[met]], mass, lines.count)
+        domain = [*quasi, *(people[name] for name in sensitive)]
+        every = float(np.prod([float(column.cardinality) for column in domain]))
+        return mass_of_line[lines.class_of_row] + self.suppressed_rows / every
 
     def pair_table(self, first: Column, second: Column) -> Floats:
         shape = first.cardinality, second.cardinality
-        rows = self.rows
+        rows = next(rows for rows in self.rows if second.name in rows.codes)
+        if first.name not in self.people.codes and first.name not in rows.codes:
+            return self._table_of_independent(first, second)
         if first.name in rows.codes:
             of_signature = np.bincount(rows.signature, rows.mass, rows.signatures)
             cell = rows.codes[first.name].astype(np.int64) * shape[1] + rows.codes[second.name]
             table = np.bincount(cell, of_signature, shape[0] * shape[1]).astype(np.float64)
             return table.reshape(shape) + self.suppressed_rows / table.size
-        if second.name not in self._by_value:
-            self._by_value[second.name] = rows.by_number(rows.codes[second.name], shape[1])
-        start, value, mass = self._by_value[second.name]
+        start, value, mass = self._of_values(second)
         people, values = np.diff(self.people.start), np.diff(start)
         code, group, alike = self.people.codes[first.name], self.people.group, None
         if 2 * np.minimum(people, shape[0]) @ values < people @ values:  # many of a group are alike
@@ -222,21 +246,77 @@ class ImpliedGroups(Implied):
             table += np.bincount(place[part][person] + value[entry], held, len(table))
         return table.reshape(shape) + self.suppressed_rows / table.size
 
+    def _of_values(self, column: Column) -> tuple[Ints, Codes, Floats]:
+        """The masses of the values of one attribute in each group, made once."""
+        if column.name not in self._by_value:
+            rows = next(rows for rows in self.rows if column.name in rows.codes)
+            by_value = rows.by_number(rows.codes[column.name], column.cardinality)
+            self._by_value[column.name] = by_value
+        return self._by_value[column.name]
+
+    def _table_of_independent(self, first: Column, second: Column) -> Floats:
+        """The two-way table of sensitive attributes of which people have rows independently."""
+        (start, value, mass), (other_start, other, other_mass) = map(
+            self._of_values, (first, second)
+        )
+        group = np.repeat(np.arange(len(start) - 1), np.diff(start))
+        mass = mass / np.maximum(np.diff(self.people.start), 1)[group]
+        table = np.zeros(first.cardinality * second.cardinality)
+        for part in stretches(np.diff(other_start)[group]):
+            partner, entry = entries_of(other_start, group[part])
+            cell = value[part][entry].astype(np.int64) * second.cardinality + other[partner]
+            table += np.bincount(cell, mass[part][entry] * other_mass[partner], len(table))
+        shape = first.cardinality, second.cardinality
+        return table.reshape(shape) + self.suppressed_rows / table.size
+
     def draw(self, rng: np.random.Generator) -> dict[str, Codes]:
         """Every person with one of the group's rows, by mass."""
-        reached = np.concatenate([[0.0], np.cumsum(self.rows.mass)])  # by all rows before
         group = self.people.group
-        low, high = reached[self.rows.start[:-1]][group], reached[self.rows.start[1:]][group]
-        at = low + rng.random(len(group)) * (high - low)
-        entry = np.searchsorted(reached, at, side="right") - 1
-        last = self.rows.start[1:][group] - 1  # where rounding would reach beyond the group
-        signature = self.rows.signature[np.minimum(entry, last)]
         drawn = dict(self.people.codes)
-        drawn |= {name: codes[signature] for name, codes in self.rows.codes.items()}
+        for rows in self.rows:
+            reached = np.concatenate([[0.0], np.cumsum(rows.mass)])  # by all rows before
+            low, high = reached[rows.start[:-1]][group], reached[rows.start[1:]][group]
+            at = low + rng.random(len(group)) * (high - low)
+            entry = np.searchsorted(reached, at, side="right") - 1
+            last = rows.start[1:][group] - 1  # where rounding would reach beyond the group
+            signature = rows.signature[np.minimum(entry, last)]
+            drawn |= {name: codes[signature] for name, codes in rows.codes.items()}
         if not self.suppressed_rows:
             return drawn
         domain = {name: self.original[name].cardinality for name in drawn}
         return below(drawn, even_draw(domain, self.suppressed_rows, rng))
+
+
+@dataclass(frozen=True, eq=False)
+class _HeldNumbers:
+    """The numbers of the sensitive rows that each group may hold, and one person's share of each.
+
+    ``of_line`` has the number that each target asks for.
+    """
+
+    count: int
+    start: Ints  # (groups + 1,)
+    number: Codes  # (entries,) ascending in each group
+    share_of_entry: Floats  # (entries,)
+    key: Ints  # (entries,) of group and number
+    of_line: Codes
+
+    @classmethod
+    def of(
+        cls, rows: SensitiveRows, of_signature: Codes, numbers: int, size: Ints, of_line: Codes
+    ) -> _HeldNumbers:
+        """Number the rows of each group of so many people."""
+        start, number, mass = rows.by_number(of_signature, numbers)
+        group = np.repeat(np.arange(len(start) - 1), np.diff(start))
+        share = mass / np.maximum(size, 1)[group]
+        return cls(numbers, start, number, share, group * numbers + number, of_line)
+
+    def share(self, group: Codes, number: Codes) -> Floats:
+        """Return the share of numbers in groups; 0 where a group does not hold one."""
+        at = places_of(self.key, group.astype(np.int64) * self.count + number)
+        share = np.zeros(len(at))
+        share[at >= 0] = self.share_of_entry[at[at >= 0]]
+        return share
 
 
 def _numbered(
@@ -296,11 +376,11 @@ def group_numbers(people: CodedTable, other: CodedTable) -> Codes:
     return code.astype(np.int32)[other[GROUP].codes]
 
 
-def open_share(start: Ints, size: Ints, cardinality: int, suppressed_rows: int = 0) -> float:
+def open_share(start: Ints, size: Ints, cardinality: int) -> float:
     """The mean over people of (values left possible − 1) / (values − 1)."""
     possible = np.diff(start)
-    left_open = float(size @ ((possible - 1) / max(cardinality - 1, 1))) + suppressed_rows
-    return left_open / max(int(size.sum()) + suppressed_rows, 1)
+    left_open = float(size @ ((possible - 1) / max(cardinality - 1, 1)))
+    return left_open / max(int(size.sum()), 1)
 
 
 def check_people(original: CodedTable, people: CodedTable, suppressed_rows: int) -> None:
@@ -326,13 +406,12 @@ def read_decomposition(
     measures = measure_sets(sum_sets(original, tables), original)
 
     @cache
-    def readings() -> DecomposedReadings:
+    def readings() -> tuple[ImpliedGroups | None, ImpliedGroups]:
         return read_decomposed(original, tables, primary_of(manifest))
 
-    def raked() -> Implied:
-        return readings().raked or readings().uniform
-
-    return ImpliedReading(original, measures, raked, lambda: readings().uniform)
+    return ImpliedReading(
+        original, measures, lambda: readings()[0] or readings()[1], lambda: readings()[1]
+    )
 
 
 def sum_sets(original: CodedTable, tables: Tables) -> CellSums:
@@ -354,18 +433,14 @@ def measure_sets(sums: CellSums, original: CodedTable) -> Measures:
     return replace(measures_of(sums, original, 0), further={"mean_log_sets": logarithms})
 
 
-@dataclass(frozen=True, eq=False)
-class DecomposedReadings:
-    """Both readings of a decomposed release."""
+def read_decomposed(
+    original: CodedTable, tables: Tables, primary: str
+) -> tuple[ImpliedGroups | None, ImpliedGroups]:
+    """p2 of a decomposed release: raked, and uniform as in the paper.
 
-    sets: Sets
-    people: PublishedPeople
-    raked: ImpliedGroups | None  # None where the rows that groups may hold are too many to rake
-    uniform: UniformSets
-
-
-def read_decomposed(original: CodedTable, tables: Tables, primary: str) -> DecomposedReadings:
-    """p2 of a decomposed release: raked, and uniform as in the paper."""
+    The first is None where the rows that groups may hold are too many to rake. In the second each
+    value of a set is as likely, and attributes are independent.
+    """
     published, sensitive = tables[PEOPLE], tables[SENSITIVE]
     names = [column.name for column in original.sensitive]
     code_of = {}
@@ -374,6 +449,7 @@ def read_decomposed(original: CodedTable, tables: Tables, primary: str) -> Decom
         code_of[column.name] = code_of_value(column, sensitive[column.name]).astype(np.int32)
     sets = read_sets(tables, names)
     people = people_of(original, published)
+    # Raked: the rows of T^S within the sets.
     signatures = signatures_of(sensitive, names)
     fitted = rake(sets, signatures, names.index(primary), published[GROUP].counts)
     raked = None
@@ -383,13 +459,15 @@ def read_decomposed(original: CodedTable, tables: Tables, primary: str) -> Decom
         }
         rows = SensitiveRows(codes, len(signatures.count), *fitted)
         raked = ImpliedGroups(original, people, rows)
-    listed = [sets.of(place) for place in range(len(names))]
-    in_original = [
-        (start, code_of[name][value]) for name, (start, value) in zip(names, listed, strict=True)
-    ]
-    return DecomposedReadings(
-        sets, people, raked, UniformSets(original, people, original.sensitive, in_original)
-    )
+    # Uniform: the values of each attribute's sets.
+    uniform = []
+    for place, column in enumerate(original.sensitive):
+        start, value = sets.of(place)
+        length = np.diff(start)
+        mass = np.repeat(np.diff(people.start) / np.maximum(length, 1), length)
+        codes = {column.name: code_of[column.name]}
+        uniform.append(SensitiveRows(codes, len(code_of[column.name]), start, value, mass))
+    return raked, ImpliedGroups(original, people, *uniform)
 
 
 def mean_log_sets(sets: Sets, people: CodedTable) -> float:
@@ -456,103 +534,3 @@ def _masses(start: Ints, signature: Ints32, people: Ints, factor: Floats) -> Flo
     cell = np.repeat(np.arange(len(people)), np.diff(start))
     held = np.bincount(cell, factor[signature], len(people))
     return np.asarray(factor[signature] * people[cell] / held[cell], np.float64)
-
-
-class UniformSets(Implied):
-    """p2 of a decomposed release where sets are read uniformly and attributes independently."""
-
-    def __init__(
-        self,
-        original: CodedTable,
-        people: PublishedPeople,
-        attributes: Sequence[Column],
-        sets: Sequence[tuple[Ints, Ints32]],  # by attribute: starts and values, original's codes
-    ) -> None:
-        self._original = original
-        self._people = people
-        self._sets = {column.name: one for column, one in zip(attributes, sets, strict=True)}
-        self._by_pairs = PairAnswers(original, self)
-
-    def estimate(self, batch: QueryBatch) -> Floats:
-        answer = self._by_pairs.estimate(batch)
-        if answer is not None:
-            return answer
-        queries = len(batch.number)
-        total = np.zeros(queries)
-        room = AT_ONCE // max(queries, 1)  # people or values at a time, to bound the memory
-        people = self._people
-        for part in stretches(np.diff(people.start) + 1, room):
-            within = slice(people.start[part.start], people.start[part.stop])
-            obeys = np.ones((people.start[part.stop] - people.start[part.start], queries))
-            for name, member in batch.members.items():
-                if name in people.codes:
-                    obeys *= member[people.codes[name][within]]
-            matching = sums_of(people.start[part.start : part.stop + 1] - within.start, obeys)
-            for name, member in batch.members.items():
-                if name in self._sets:
-                    start, value = self._sets[name]
-                    start = start[part.start : part.stop + 1]
-                    inside = member[value[start[0] : start[-1]]].astype(np.float64)
-                    length = np.maximum(np.diff(start), 1)[:, None]
-                    matching *= sums_of(start - start[0], inside) / length
-            total += matching.sum(axis=0)
-        return total
-
-    def mass_of_people(self, people: CodedTable, sensitive: Sequence[str]) -> Floats:
-        """Where quasi-identifiers are unique, 1 / Π |G.S_i|."""
-        quasi = [people[name] for name in self._people.codes]
-        # Number targets and people by quasi-identifiers, and targets by their values too.
-        both = [np.concatenate([c.codes, self._people.codes[c.name]]) for c in quasi]
-        rows = people.rows + self._people.count
-        alike = group_codes(both, [c.cardinality for c in quasi], rows)
-        of_target, of_people = np.split(alike.class_of_row, [people.rows])
-        hidden = [people[name] for name in sensitive]
-        lines = group_codes(
-            [of_target, *(column.codes for column in hidden)],
-            [alike.count, *(column.cardinality for column in hidden)],
-            people.rows,
-        )
-        kind = of_target[lines.first_row]
-        start, order = order_by_class(kind, np.zeros(lines.count, np.int32), alike.count, 1)
-        mass_of_line = np.zeros(lines.count)
-        # Every person alike adds the chance of the values in the person's group.
-        group = self._people.group
-        for part in stretches(np.diff(start)[of_people]):
-            place, person = entries_of(start, of_people[part])
-            line, of_group = order[place], group[part][person]
-            likely = np.ones(len(line))
-            for column in hidden:
-                begin, value = self._sets[column.name]
-                wanted = column.codes[lines.first_row[line]]
-                likely *= are_in(begin, value, of_group, wanted)
-                likely /= np.maximum(np.diff(begin), 1)[of_group]
-            mass_of_line += np.bincount(line, likely, lines.count)
-        return mass_of_line[lines.class_of_row]
-
-    def pair_table(self, first: Column, second: Column) -> Floats:
-        if first.name not in self._sets:
-            return self._rows_of(second).pair_table(first, second)
-        (start, value), (other_start, other) = self._sets[first.name], self._sets[second.name]
-        group = np.repeat(np.arange(len(start) - 1), np.diff(start))
-        share = np.diff(self._people.start) / np.maximum(np.diff(start) * np.diff(other_start), 1)
-        table = np.zeros(first.cardinality * second.cardinality)
-        for part in stretches(np.diff(other_start)[group]):
-            partner, entry = entries_of(other_start, group[part])
-            cell = value[part][entry].astype(np.int64) * second.cardinality + other[partner]
-            table += np.bincount(cell, share[group[part]][entry], len(table))
-        return table.reshape(first.cardinality, second.cardinality)
-
-    def draw(self, rng: np.random.Generator) -> dict[str, Codes]:
-        drawn = dict(self._people.codes)
-        for name in self._sets:
-            drawn[name] = self._rows_of(self._original[name]).draw(rng)[name]
-        return drawn
-
-    def _rows_of(self, attribute: Column) -> ImpliedGroups:
-        """The release as if it had one sensitive attribute, each value of a set as likely."""
-        start, value = self._sets[attribute.name]
-        length = np.diff(start)
-        mass = np.repeat(np.diff(self._people.start) / np.maximum(length, 1), length)
-        every = np.arange(attribute.cardinality, dtype=np.int32)
-        rows = SensitiveRows({attribute.name: every}, attribute.cardinality, start, value, mass)
-        return ImpliedGroups(self._original, self._people, rows)

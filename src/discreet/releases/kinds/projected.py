@@ -42,10 +42,9 @@ from discreet.releases.audit.row_order import related_columns, same_order
 from discreet.releases.kinds.base import Form, Kind, ReleaseTally, View, coarseness
 from discreet.releases.kinds.generalized import (
     MeasuredTable,
+    ReadCells,
     mask_problems,
-    measure_parts,
     recoded_table,
-    sum_cells,
 )
 from discreet.releases.manifest import Manifest
 from discreet.requirements.base import Domains
@@ -55,7 +54,7 @@ from discreet.table.budgets import AT_ONCE
 from discreet.table.classes import classes_of, group_codes
 from discreet.table.coded_table import CodedTable, Column, SourceRows, Tables
 from discreet.table.counts import count_classes, order_by_class
-from discreet.table.kernels.lists import stretches, sums_of
+from discreet.table.kernels.lists import sums_of
 from discreet.table.published import PublishedTable
 from discreet.table.roles import Role
 from discreet.typing import Bools, Codes, Floats, Ints
@@ -145,12 +144,9 @@ class ProjectedKind(Kind):
 
     def sums(self, tables: Tables, task: Task, manifest: Manifest) -> dict[str, CellSums]:
         return {
-            name: sum_cells(
-                table,
-                [*task.table.quasi_identifiers, *(task.table[c.name] for c in table.sensitive)],
-                task.hierarchies,
-                manifest.method.levels_of(name),
-            )
+            name: ReadCells(
+                table, _measured(table, task), task.hierarchies, manifest.method.levels_of(name)
+            ).sums()
             for name, table in tables.items()
         }
 
@@ -158,7 +154,7 @@ class ProjectedKind(Kind):
         self, sums: Mapping[str, CellSums], task: Task, manifest: Manifest, facts: Mapping[str, Any]
     ) -> ProjectedMeasures:
         gone, levels = manifest.suppressed_rows, manifest.method.levels_of
-        tables = {n: measures_of(own, task.table, gone, levels(n)) for n, own in sums.items()}
+        tables = {n: measures_of(part, task.table, gone, levels(n)) for n, part in sums.items()}
         return ProjectedMeasures(
             tables=tables, association_loss=float(facts.get("association_loss", 0.0))
         )
@@ -191,6 +187,11 @@ class ProjectedKind(Kind):
         return weaknesses
 
 
+def _measured(table: CodedTable, task: Task) -> list[Column]:
+    """Return the original's columns that are in a table."""
+    return [*task.table.quasi_identifiers, *(task.table[c.name] for c in table.sensitive)]
+
+
 def _plan_problems(manifest: Manifest) -> Iterator[str]:
     """Every sensitive attribute in exactly one table, every quasi-identifier in all."""
     plan: list[list[str]] = getattr(manifest.method, "plan", [])
@@ -217,7 +218,7 @@ def _plan_problems(manifest: Manifest) -> Iterator[str]:
 
 
 def _of_role(manifest: Manifest, table: str, role: Role) -> list[str]:
-    return [name for name, own in manifest.tables[table].columns.items() if own is role]
+    return [name for name, other in manifest.tables[table].columns.items() if other is role]
 
 
 def _bound_problems(manifest: Manifest, tally: ReleaseTally) -> Iterator[str]:
@@ -255,13 +256,13 @@ def read_projected(
 ) -> ImpliedReading[ProjectedMeasures]:
     """Read the tables of a projected release against the original."""
     parts = {
-        name: measure_parts(
-            task.table,
-            task.hierarchies,
+        name: MeasuredTable(
             table,
+            _measured(table, task),
+            task.hierarchies,
+            manifest.method.levels_of(name),
+            task.table,
             manifest.suppressed_rows,
-            levels=manifest.method.levels_of(name),
-            sensitive=[column.name for column in table.sensitive],
         )
         for name, table in tables.items()
     }
@@ -317,7 +318,13 @@ class ImpliedProjected(Implied):
         homes = {self._home[column.name] for column in (first, second) if column.name in self._home}
         if len(homes) == 1:
             return self._parts[homes.pop()].implied.pair_table(first, second)
-        return self._meeting(homes).pair_table(first, second)
+        meeting, values = self._meeting(homes), second.cardinality
+        counts = np.empty((first.cardinality, values))
+        for value in range(first.cardinality):
+            asked = np.broadcast_to(np.arange(len(counts))[:, None] == value, counts.shape)
+            members = {first.name: asked, second.name: np.eye(values, dtype=bool)}
+            counts[value] = meeting.estimate(QueryBatch(np.arange(values), members))
+        return counts
 
     def _meeting(self, homes: set[int]) -> Meeting:
         others = tuple(sorted(homes - {self._base}))
@@ -339,15 +346,16 @@ class ClassTable:
     """One table: the cells of its classes, and how many rows of each answer a predicate."""
 
     def __init__(self, part: MeasuredTable, table: CodedTable) -> None:
-        self.names = [column.name for column in part.quasi_identifiers]
-        classes = classes_of(part.quasi_identifiers, table.rows)
+        quasi = [cells for cells in part.cells.values() if cells.role is Role.QUASI_IDENTIFIER]
+        self.names = [column.name for column in quasi]
+        classes = classes_of(quasi, table.rows)
         self.size = classes.size.astype(np.float64)  # (classes,)
         self.cells = np.array(  # (attributes, classes)
-            [column.codes[classes.first_row] for column in part.quasi_identifiers], np.int64
+            [column.codes[classes.first_row] for column in quasi], np.int64
         ).reshape(len(self.names), classes.count)
         self.coverages: list[Coverage] = [part.coverages[name] for name in self.names]
         self._class_of_row = classes.class_of_row
-        self._sensitive = {column.name: column for column in part.sensitive}
+        self._sensitive = {c.name: c for c in part.cells.values() if c.role is Role.SENSITIVE}
         self._sensitive_coverages = part.coverages
         self._combinations: dict[tuple[str, ...], tuple[Ints, list[Codes], Floats]] = {}
 
@@ -377,17 +385,6 @@ class ClassTable:
             cells = [column.codes[grouped.first_row[order]] for column in columns]
             self._combinations[names] = start, cells, grouped.size[order].astype(np.float64)
         return self._combinations[names]
-
-    def shares(self, name: str) -> Floats:
-        """(classes, values) The share of each value of a sensitive attribute in each class."""
-        start, (cell,), count = self._combined((name,))
-        of_class = np.repeat(np.arange(len(self.size)), np.diff(start))
-        laid = self._sensitive_coverages[name].spread(cell, of_class, count, len(self.size))
-        return laid.T / self.size[:, None]
-
-    def holds(self, name: str) -> bool:
-        """Return whether a sensitive attribute is in the table."""
-        return name in self._sensitive
 
     def draw_beside(self, drawn: Mapping[str, Codes], rng: np.random.Generator) -> dict[str, Codes]:
         """For drawn people the sensitive values of a row of their class; of any, if in none."""
@@ -482,48 +479,6 @@ class Meeting:
             apart *= rows.sum(axis=0) / self._base.size.sum()
         result: Floats = estimate + np.maximum(counted.sum(axis=0) - met, 0.0) * apart
         return result
-
-    def pair_table(self, first: Column, second: Column) -> Floats:
-        """(values, values) n · p2 of all pairs of values of two attributes of different tables."""
-        base, part = self._base, self._part_of_base
-        shares = [self._given_class(column) for column in (first, second)]
-        (one, of_one), (other, of_other) = shares
-        mass = part * base.size[self._of_table[0]]
-        # The second attribute by class of the first one's table: few meetings at a time.
-        order = np.argsort(self._of_table[one], kind="stable")
-        start = np.searchsorted(self._of_table[one][order], np.arange(len(of_one) + 1))
-        beside = np.zeros((len(of_one), of_other.shape[1]))
-        for classes in stretches(np.diff(start) * of_other.shape[1]):
-            meetings = order[start[classes.start] : start[classes.stop]]
-            rows = of_other[self._of_table[other][meetings]] * mass[meetings, None]
-            within = start[classes.start : classes.stop + 1] - start[classes.start]
-            beside[classes] = sums_of(within, rows)
-        table: Floats = of_one.T @ beside
-        unmet = base.size * np.maximum(
-            1.0 - np.bincount(self._of_table[0], part, len(base.size)), 0.0
-        )
-        apart = []  # (classes of the base, values), the others by their whole tables
-        for number, share in shares:
-            if number:
-                share = self._others[number - 1].size @ share / base.size.sum()
-            apart.append(np.broadcast_to(share, (len(unmet), share.shape[-1])))
-        table += (apart[0] * unmet[:, None]).T @ apart[1]
-        return table
-
-    def _given_class(self, column: Column) -> tuple[int, Floats]:
-        """The table that a sensitive attribute is in, and (classes, values) its shares there."""
-        for number, table in enumerate((self._base, *self._others)):
-            if table.holds(column.name):
-                return number, table.shares(column.name)
-        raise KeyError(column.name)
-
-    @property
-    def _part_of_base(self) -> Floats:
-        """(meetings,) The part of its base class that lies in each meeting."""
-        part = self._scale.copy()
-        for a, cells in enumerate(self._cells):
-            part *= cells.sum(axis=1)[self._cell[a]]
-        return part
 
     def _inside(self, batch: QueryBatch) -> list[Floats]:
         """By attribute (distinct cells, queries): the values of each cell that queries ask for."""

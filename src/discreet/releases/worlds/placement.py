@@ -134,6 +134,7 @@ def scale(
     world uses, whose weights only tend to 0, are found by a flow and left out; with ``supported``,
     there are none.
     """
+    # Merge kinds that fit the same groups, and scale a few rounds.
     alike = _alike(start, group)
     kinds = np.flatnonzero(np.bincount(alike, np.diff(start)))  # those that fit a group
     people = np.bincount(alike, people)[kinds].astype(np.float64)
@@ -142,6 +143,7 @@ def scale(
     rounds = SCALING_ROUNDS if supported else FEW_ROUNDS
     of_edge, ended = _scaled(kind, fits, people, size, rounds)
     used = None if ended or supported else _used_edges(kind, fits, people, size)
+    # Leave out edges that no world uses; those of people without a choice are sure.
     if used is not None:
         choices = np.bincount(kind[used], minlength=len(people))[kind]
         sole, several = used & (choices == 1), used & (choices > 1)
@@ -150,6 +152,7 @@ def scale(
         of_edge[several], _ = _scaled(kind[several], fits[several], people, left, SCALING_ROUNDS)
     elif not ended and not supported:
         of_edge, _ = _scaled(kind, fits, people, size, SCALING_ROUNDS)
+    # Give all kinds the weights of the kind that they are like.
     weight = np.zeros(len(group))
     weight[edge] = of_edge
     same, _ = entries_of(start, alike)
@@ -164,6 +167,7 @@ def _scaled(
     After each round, groups take a part of the round's change once more (momentum: Nesterov, 1983;
     none after a round that it leads away from the sums: O'Donoghue and Candès, 2015).
     """
+    # Number the groups and kinds that have edges.
     (held, fits), (present, kind) = _numbered(group, len(size)), _numbered(kind, len(people))
     size, people = size[held], people[present]
     of_group, added, steps = size.copy(), np.zeros(len(size)), 0
@@ -171,12 +175,14 @@ def _scaled(
     with np.errstate(invalid="ignore", divide="ignore"):  # a group without rows has no weight
         for _ in range(rounds if len(kind) else 0):
             last = of_group
+            # One round: shares of each kind, then the filling of each group.
             total = np.bincount(kind, last.take(fits), len(people)).astype(np.float64)
             filled = last * np.bincount(fits, (people / total).take(kind), len(size))
             ratio = np.where(filled > 0, size / filled, 1.0)
             ended = bool(np.abs(1 / ratio - 1).max(initial=0.0) < SCALING_PRECISION)
             if ended:
                 break
+            # Momentum, unless it leads away from the sums.
             step = np.log(ratio)
             change = added + step
             steps = steps + 1 if (size * step * change).sum() >= 0 else 0
@@ -350,7 +356,7 @@ def _counted_places(
             if total:
                 before[state] = total
         backward = before
-        result.append([one / worlds for one in expected])
+        result.append([number / worlds for number in expected])
     return result[::-1]
 
 
@@ -359,6 +365,7 @@ def _expected_of_single(fits: Sequence[Ints], full: int) -> list[list[float]] | 
 
     ``fits`` has, for each group that a person fits, the unit and the width of its digit.
     """
+    # The ways to reach each state, person by person.
     state, ways = np.array([full]), np.ones(1, np.float64)
     steps = []  # the moves of each person: their states before and after, groups and ways
     for digits in fits:
@@ -372,6 +379,7 @@ def _expected_of_single(fits: Sequence[Ints], full: int) -> list[list[float]] | 
         ways = np.bincount(after, reached, len(state)).astype(np.float64)
     if not len(state) or state[0]:
         return None
+    # The ways to end from each state; both give the expected places.
     result: list[list[float]] = []
     worlds, following = ways[0], np.zeros(len(state))
     following[0] = 1.0
@@ -396,6 +404,7 @@ def _spreads(
         if len(every) > 1:
             return []
         return [(((i, 1),), unit, 1) for i, unit in enumerate(units) if left[i]]
+    # Add one group after the other, with each number of people that it has places for.
     spreads: list[tuple[tuple[tuple[int, int], ...], int, int, int]] = [((), 0, 1, count)]
     for i, (places, unit) in enumerate(zip(left, units, strict=True)):
         spreads += [

@@ -32,10 +32,9 @@ from discreet.releases.worlds.sensitive_sets import (
     PEOPLE,
     SENSITIVE,
     SensitiveSignatures,
+    SetsAndRows,
     SignaturesPart,
     primary_of,
-    read_sets,
-    signatures_of,
     signatures_with,
 )
 from discreet.table.assignments import (
@@ -45,22 +44,19 @@ from discreet.table.assignments import (
     impossible_values,
     possible_rows,
     rows_by_value,
-    set_words,
     sets_of_groups,
     supporting_rows,
 )
-from discreet.table.budgets import IN_CACHE, MOST_ENTRIES
+from discreet.table.budgets import MOST_ENTRIES
 from discreet.table.coded_table import Tables
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import (
-    count_bits,
     distinct_values,
     entries_of,
     starts_of,
     stretches,
 )
 from discreet.table.possible_rows import RestrictedRows, restricted_rows
-from discreet.table.published import GROUP
 from discreet.typing import AnyInts, Bools, Ints, Ints32
 
 READERS = ("pair", "row")
@@ -132,36 +128,17 @@ def count_values(begin: Ints, row: Ints32, codes: Ints32, offset: Ints) -> Ints3
 def _values_beside(sets: Sets, signatures: SensitiveSignatures, known: int) -> AnyInts:
     """The same for the attacker who keeps each value that some row of T^S has beside the known."""
     start, value = sets.of(known)
+    group = np.repeat(np.arange(sets.groups), np.diff(start))
     values = np.diff(signatures.offset)
     result = np.zeros((len(value), len(values)), np.min_scalar_type(int(values.max(initial=0))))
     for attribute in range(len(values)):
         beside = np.zeros((values[known], values[attribute]), np.bool_)
         beside[signatures.codes[:, known], signatures.codes[:, attribute]] = True
-        words = sets.words(attribute)
-        if words is None:
-            result[:, attribute] = _listed_beside(sets, beside, known, attribute)
-            continue
-        with_value = set_words(starts_of(beside.sum(axis=1)), np.nonzero(beside)[1])
-        for part in stretches(np.diff(start), IN_CACHE):
-            first, length = start[part.start], np.diff(start[part.start : part.stop + 1])
-            known_value = value[first : first + length.sum()]
-            for word in range(min(words.shape[1], with_value.shape[1])):
-                both = np.repeat(words[part, word], length)
-                both &= with_value[:, word].take(known_value)
-                result[first : first + len(known_value), attribute] += count_bits(both)
-    return result
-
-
-def _listed_beside(sets: Sets, beside: Bools, known: int, attribute: int) -> Ints:
-    """Return for each entry how many values of a set of many values some row has beside it."""
-    start, value = sets.of(known)
-    group = np.repeat(np.arange(sets.groups), np.diff(start))
-    result = np.zeros(len(value), np.int64)
-    first, others = sets.of(attribute)
-    for part in stretches(np.diff(first)[group]):
-        held, place = entries_of(first, group[part])
-        occurs = beside[value[part][place], others[held]]
-        result[part] = np.bincount(place, occurs, part.stop - part.start)
+        first, others = sets.of(attribute)
+        for part in stretches(np.diff(first)[group]):
+            listed, place = entries_of(first, group[part])
+            occurs = beside[value[part][place], others[listed]]
+            result[part, attribute] = np.bincount(place, occurs, part.stop - part.start)
     return result
 
 
@@ -332,15 +309,12 @@ def link_through_sensitive_table(
 
     Only what a reader finds out about values that are not ``harmless`` counts.
     """
-    people, sensitive = tables[PEOPLE], tables[SENSITIVE]
-    names = [column.name for column in sensitive.sensitive]
+    sensitive, (names, sets, signatures, size) = tables[SENSITIVE], SetsAndRows.of(tables)
     for name in (known, primary):
         if name not in names:
             raise InputError(f"'{name}' is not a sensitive attribute. Allowed: {', '.join(names)}.")
     # What each reader keeps, for every known value of every group.
-    sets = read_sets(tables, names)
-    signatures = signatures_of(sensitive, names)
-    number, size = names.index(known), people[GROUP].counts
+    number, people = names.index(known), tables[PEOPLE].rows
     by_reader = {reader: kept_values(sets, signatures, number, reader) for reader in READERS}
     first = names.index(primary)
     matched = matched_values(sets, signatures, number, first, size)
@@ -374,7 +348,7 @@ def link_through_sensitive_table(
                     attribute=name,
                     least=int(np.min(left[:, place], initial=sensitive[name].cardinality)),
                     certain=certain,
-                    people=people.rows,
+                    people=people,
                     exact=exact,
                 )
             )
@@ -422,10 +396,12 @@ def matched_values(
     if ruled_out is None or not are_few_within(sets, signatures, primary):
         return None
     groups, rows = ruled_out
+    # Most groups keep all rows within their sets.
     counts = kept_values(sets, signatures if part is None else part.rows, known, "row").copy()
     if part is not None:
         counted = np.concatenate(([0], np.cumsum(part.chosen[rows.row])))
         rows = PossibleRows(counted[rows.start], rows.row[part.chosen[rows.row]], rows.complete)
+    # Groups in which rows are ruled out are counted anew.
     _, narrow = sets_of_groups(sets, groups)
     begin, order = rows_by_value(narrow, signatures.codes, known, rows)
     entries, _ = entries_of(sets.of(known)[0], groups)

@@ -16,18 +16,13 @@ import polars as pl
 from discreet.errors import ReleaseError
 from discreet.io.column_dictionary import canonical_text, recode
 from discreet.releases.manifest import Manifest
-from discreet.table.assignments import (
-    Sets,
-)
+from discreet.table.assignments import Sets
 from discreet.table.budgets import IN_CACHE
 from discreet.table.classes import classes_of
 from discreet.table.code_maps import code_of_text, taken
 from discreet.table.coded_table import CodedTable, Tables
 from discreet.table.counts import order_by_class
-from discreet.table.kernels.lists import (
-    starts_of,
-    stretches,
-)
+from discreet.table.kernels.lists import stable_order, starts_of
 from discreet.table.published import GROUP
 from discreet.typing import Bools, Ints, Ints32
 
@@ -53,6 +48,23 @@ class SensitiveSignatures:
     offset: Ints  # (attributes + 1,)
     start: Ints  # (values of all attributes + 1,)
     listed: Ints32  # (attributes × signatures,)
+
+
+class SetsAndRows(NamedTuple):
+    """A decomposed release in codes: the sets of its groups, and the rows of T^S."""
+
+    names: list[str]  # of the sensitive attributes
+    sets: Sets
+    signatures: SensitiveSignatures
+    size: Ints  # (groups,) people
+
+    @classmethod
+    def of(cls, tables: Tables) -> SetsAndRows:
+        """Read both from the published tables; once for the same tables."""
+        sensitive = tables[SENSITIVE]
+        names = [column.name for column in sensitive.sensitive]
+        signatures = signatures_of(sensitive, names)
+        return cls(names, read_sets(tables, names), signatures, tables[PEOPLE][GROUP].counts)
 
 
 def read_sets(tables: Tables, attributes: Sequence[str]) -> Sets:
@@ -129,7 +141,8 @@ def _read_sets(
     in_set = (np.arange(before[-1]) - np.repeat(before[:-1], sizes)).astype(np.int32)
     recode(value, in_set, value)
     # Entries by set, each set ascending.
-    start, ordered = _brought_together(which, value, len(attributes) * groups)
+    start = starts_of(np.bincount(which, minlength=len(attributes) * groups))
+    ordered = taken(value, stable_order(which, len(attributes) * groups))
     rises = _rises_within(start, ordered)
     doubled = values.rows - values.entries  # of rows that were counted together
     if not rises.all():
@@ -144,31 +157,6 @@ def _rises_within(start: Ints, value: Ints32) -> Bools:
     rises = value[1:] > value[:-1]
     rises[start[(start > 0) & (start < len(value))] - 1] = True
     return rises
-
-
-def _brought_together(which: Ints32, value: Ints32, sets: int) -> tuple[Ints, Ints32]:
-    """Return where each set starts, and the values of its entries in the order of the table.
-
-    The entries of a set follow each other in a table that was written by us, so whole runs of them
-    are moved: they are a fifth of the entries.
-    """
-    begins = np.concatenate(([0], np.flatnonzero(which[1:] != which[:-1]) + 1))[: len(which)]
-    length, run = np.diff(begins, append=len(which)), which[begins]
-    size = np.zeros(sets, np.int64)
-    size[run] = length
-    if np.count_nonzero(size) < len(run):  # a set in several runs
-        start = starts_of(np.bincount(which, minlength=sets))
-        return start, value[np.argsort(which, kind="stable")]
-    start = starts_of(size)
-    shift = start.take(run)
-    shift -= begins
-    ordered = np.empty_like(value)
-    for part in stretches(length, IN_CACHE):
-        first, end = begins[part.start], begins[part.start] + length[part].sum()
-        place = np.repeat(shift[part], length[part])
-        place += np.arange(first, end)
-        ordered[place] = value[first:end]
-    return start, ordered
 
 
 def signatures_of(sensitive: CodedTable, attributes: Sequence[str]) -> SensitiveSignatures:

@@ -184,9 +184,11 @@ def test_one_unchanged_column_that_differs_for_nearly_all_refuses_a_release(tmp_
     assert alone > 200
     assert found.unique["0"] == 0 and found.unique["1"] >= alone and found.alone == alone
     assert found.columns["1"] == ["rate"] and found.unique["all"] == table.height
-    share = f"{alone / table.height:.0%}".replace("%", " %")
-    assert singling_sentences(found)[0] == (
-        f"3 columns are unchanged; by one of them, rate, {share} of the rows are unique."
+    first = singling_sentences(found)[0]
+    assert first.id == "singling.columns"
+    assert first.parameters["count"] == 3 and first.parameters["column"] == "rate"
+    assert first.parameters["share"].parameters["value"] == pytest.approx(
+        100 * alone / table.height
     )
     verdict = release.verdict()  # without any attack
     assert verdict.word == REFUSE
@@ -209,9 +211,9 @@ def test_without_unchanged_columns_nobody_is_singled_out():
     found = dc.publish(staff(), job_of(**changes)).manifest.singling_out
     assert found.unique == {"0": 0, "1": 0, "2": 0, "all": 0}
     assert found.singled_out("2") == 0
-    assert singling_sentences(found) == [
-        "No column is unchanged; 0 % of the rows are unique by quasi-identifiers."
-    ]
+    (sentence,) = singling_sentences(found)
+    assert sentence.id == "singling.none"
+    assert sentence.parameters["share"].parameters["value"] == 0
 
 
 FEW = SinglingOut(

@@ -127,10 +127,12 @@ def mixed_view(
     """Some people fit several groups: the targets are the people who fit any."""
     degree = np.diff(placement.start)
     targets = np.flatnonzero((place_of_person >= 0) & (degree[place_of_person] > 0))
+    # The values of the targets, in the published codes.
     truth = {
         column.name: recoded(column, task.table[column.name])[targets]
         for column in sensitive.values()
     }
+    # People who fit one group alone are certain members of it.
     sole = np.where(degree == 1, 1, 0)
     group_of_place = np.full(placement.places, -1, np.int32)
     has_one = np.flatnonzero(sole)
@@ -168,20 +170,24 @@ def covering_view(
     rng: np.random.Generator,
 ) -> AdversaryView:
     """Read the cells of each group with every person's quasi-identifiers given."""
+    # People who look alike are one kind; find the groups whose cells cover it.
     people = [task.table[column.name] for column in cells.quasi_identifiers]
     kinds = classes_of(people, task.table.rows)
     coverages = coverages_of(cells, people, task.hierarchies, levels)
     of_group = [column.codes[row_of_group] for column in cells.quasi_identifiers]
     values = [column.codes[kinds.first_row] for column in people]
     fits = fitting_groups(coverages, values, of_group)
+    # Too many pairs of kinds and groups: place a sample of the kinds.
     if fits is None:
         placement, place = sampled_placement(coverages, values, of_group, size, rng)
         return mixed_view(name, classes, sensitive, placement, place[kinds.class_of_row], task)
+    # Every kind in one group at most needs no weights.
     start, group = fits
     if (np.diff(start) <= 1).all():
         group_of_kind = np.full(kinds.count, -1, np.int32)
         group_of_kind[np.diff(start) > 0] = group
         return certain_view(name, classes, sensitive, group_of_kind, kinds.class_of_row)
+    # Otherwise weigh the groups by the worlds that put the kind there.
     placement = weigh(start, group, kinds.size, size, task.table.rows - cells.rows)
     return mixed_view(name, classes, sensitive, placement, kinds.class_of_row, task)
 

@@ -53,14 +53,14 @@ class AnalystErrors:
     @property
     def no_better_than_unlinked(self) -> bool:
         """Whether analysts gain nothing over two tables without any link, which have errors."""
-        compared = [one for one in (self.counts, self.shares, self.means) if one is not None]
-        return any(one.unlinked > 0 for one in compared) and all(
+        compared = [error for error in (self.counts, self.shares, self.means) if error is not None]
+        return any(error.unlinked > 0 for error in compared) and all(
             not error.smaller for error in compared
         )
 
     def to_dict(self) -> dict[str, Any]:
         """The errors as plain data."""
-        return {name: one for name, one in asdict(self).items() if one is not None}
+        return {name: error for name, error in asdict(self).items() if error is not None}
 
 
 def analyst_errors(
@@ -72,13 +72,13 @@ def analyst_errors(
     """
     mass = np.ones(original.rows) if weights is None else weights
     errors = [_TwoWayErrors.of(mass, implied, *pair) for pair in _pairs(original)]
-    weight = sum(float(one.rows.sum()) for one in errors)
+    weight = sum(float(error.rows.sum()) for error in errors)
     shares = None
     if weight:
-        off = [sum(float(one.shares[side] @ one.rows) for one in errors) for side in (0, 1)]
+        off = [sum(float(error.shares[side] @ error.rows) for error in errors) for side in (0, 1)]
         shares = AnalystError(off[0] / weight, off[1] / weight)
     return AnalystErrors(
-        _medians([one.counts for one in errors]), shares, _medians([one.means for one in errors])
+        _medians([e.counts for e in errors]), shares, _medians([e.means for e in errors])
     )
 
 
@@ -110,9 +110,9 @@ class _TwoWayErrors:
             mean = share @ numbers
         known = np.abs(mean) > 1e-12
 
-        def off(one: Floats) -> tuple[Floats, Floats, Floats]:
-            of_value = _shares(one)[values]
-            counts = np.abs(one - truth)[cells] / truth[cells]
+        def off(table: Floats) -> tuple[Floats, Floats, Floats]:
+            of_value = _shares(table)[values]
+            counts = np.abs(table - truth)[cells] / truth[cells]
             means = np.zeros(0)
             if len(mean):
                 means = np.abs(of_value @ numbers - mean)[known] / np.abs(mean[known])
@@ -137,9 +137,9 @@ def _shares(table: Floats) -> Floats:
     return shares
 
 
-def _medians(found: list[tuple[Floats, Floats]]) -> AnalystError | None:
-    if not sum(len(one) for one, _ in found):
+def _medians(pairs: list[tuple[Floats, Floats]]) -> AnalystError | None:
+    if not sum(len(errors) for errors, _ in pairs):
         return None
-    release = np.concatenate([one for one, _ in found])
-    unlinked = np.concatenate([one for _, one in found])
+    release = np.concatenate([errors for errors, _ in pairs])
+    unlinked = np.concatenate([errors for _, errors in pairs])
     return AnalystError(float(np.median(release)), float(np.median(unlinked)))

@@ -221,10 +221,10 @@ def _unstated(manifest: Manifest, promises: Sequence[Mapping[str, Any]]) -> list
         Statement(
             "promise.reaches",
             requirement=stated.requirement,
-            figures=_figures(found["achieved"]),
+            figures=_figures(derived["achieved"]),
         )
-        for stated, found in zip(manifest.promises, promises, strict=False)
-        if found["achieved"] and not stated.achieved
+        for stated, derived in zip(manifest.promises, promises, strict=False)
+        if derived["achieved"] and not stated.achieved
     ]
 
 
@@ -282,10 +282,10 @@ def reader_sentences(findings: Sequence[ReaderFinding]) -> list[str]:
     """Return what attackers with the sensitive table learn beyond the guarantees, in sentences."""
     sentences: list[str] = []
     for reader in READERS:
-        of_reader = [one for one in findings if one.reader == reader]
+        of_reader = [finding for finding in findings if finding.reader == reader]
         if not of_reader:
             continue
-        exact = all(one.exact for one in of_reader)
+        exact = all(finding.exact for finding in of_reader)
         sentences.append(
             Statement(
                 "reader.certain" if exact else "reader.certain.at-most",
@@ -293,8 +293,8 @@ def reader_sentences(findings: Sequence[ReaderFinding]) -> list[str]:
                 reader=Statement(f"reader.{reader}"),
                 people=of_reader[0].people,
                 values=[
-                    Statement("values-of", l=one.certain, attribute=one.attribute)
-                    for one in of_reader
+                    Statement("values-of", l=finding.certain, attribute=finding.attribute)
+                    for finding in of_reader
                 ],
             )
         )
@@ -309,7 +309,7 @@ def uncomputed(manifest: Manifest, findings: Sequence[ReaderFinding]) -> list[st
         return []
     if not findings:
         return [Statement("reader.not-computed", rows=kind.finding_rows)]
-    if any(one.reader == "matching" for one in findings):
+    if any(finding.reader == "matching" for finding in findings):
         return []
     return [Statement("reader.matching.not-computed")]
 

@@ -362,7 +362,9 @@ class Manifest(_Part):
     @property
     def disclosable(self) -> dict[str, set[str | None]]:
         """The values that the guarantees on each sensitive attribute let be disclosed, if any."""
-        roles = {name: role for one in self.tables.values() for name, role in one.columns.items()}
+        roles = {
+            name: role for table in self.tables.values() for name, role in table.columns.items()
+        }
         values: dict[str, set[str | None]] = {}
         for promise in self.promises:
             requirement = promise.to_requirement()
@@ -420,8 +422,8 @@ class Manifest(_Part):
         data = self.model_dump(mode="json", exclude_none=True)
         if not self.bitmaps:
             del data["bitmaps"]
-        for promise, kept in zip(self.promises, data["promises"], strict=True):
-            kept["achieved"] = promise.achieved  # a figure without bound stays, as null
+        for promise, written in zip(self.promises, data["promises"], strict=True):
+            written["achieved"] = promise.achieved  # a figure without bound stays, as null
         return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
 
 

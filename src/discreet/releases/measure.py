@@ -61,16 +61,9 @@ def measure_release(
     task: Task,
     manifest: Manifest,
     *,
-    queries: int = 0,
-    seed: int = 0,
     divergence: bool = True,
     source_rows: SourceRows | None = None,
 ) -> Utility:
-    """Measure a release of any kind against the original; no queries where none are asked for."""
-    workload = None
-    if queries:
-        from discreet.utility.queries import QueryWorkload
-
-        workload = QueryWorkload(queries=queries)
+    """Measure a release of any kind against the original, without queries."""
     reading = read_utility(tables, task, manifest, source_rows)
-    return reading.measured(workload, seed, divergence=divergence)
+    return reading.measured(divergence=divergence)

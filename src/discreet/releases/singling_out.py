@@ -123,7 +123,7 @@ def singling_out(
 
 def worst_table(findings: Sequence[SinglingOut]) -> SinglingOut:
     """Return the finding of the table that singles out most."""
-    return max(findings, key=lambda found: (found.unique["all"], found.unchanged))
+    return max(findings, key=lambda finding: (finding.unique["all"], finding.unchanged))
 
 
 def exact_pairs(manifest: Manifest, table: str) -> bool:
@@ -197,13 +197,14 @@ def count_unique(
 
     ``total`` is the number of persons in the whole table, of which a part may be given.
     """
+    # Exactly: by quasi-identifiers, with each column, and with all.
     columns, cells = table.insensitive, table.classes
     keys = {column.name: _refined(cells, [column], table) for column in columns}
     every = _refined(cells, columns, table)
     counts = UniqueCounts(
         people.total(table),
         int(people.unique(cells).sum()),
-        {name: int(people.unique(own).sum()) for name, own in keys.items()},
+        {name: int(people.unique(key).sum()) for name, key in keys.items()},
         int(people.unique(every).sum()),
         group_known=(0, 0) if GROUP not in table.columns else (
             people.known_group(cells, table[GROUP].codes.astype(np.int64), table.weights),
@@ -212,6 +213,7 @@ def count_unique(
     )  # fmt: skip
     if total is None and counts.every in counts.single.values():
         return counts  # no pair can single out more than all columns
+    # Pairs: of all persons where these are few enough, else of drawn ones.
     if exact:
         return replace(counts, pairs=_all_pairs(table, people, keys, None))
     share = counts.counted / max(counts.counted if total is None else total, 1)
@@ -355,7 +357,7 @@ def summarize(
     )
 
 
-def misstated_singling_out(tables: Tables, manifest: Manifest, found: SinglingOut) -> list[str]:
+def misstated_singling_out(tables: Tables, manifest: Manifest, derived: SinglingOut) -> list[str]:
     """Return where a manifest differs from its files.
 
     Where pairs were estimated, the named pair is counted again, and both intervals must overlap: a
@@ -365,24 +367,24 @@ def misstated_singling_out(tables: Tables, manifest: Manifest, found: SinglingOu
     if stated is None:
         missing = "the manifest does not state 'singling_out', how unique its files make people"
         return [missing] if manifest.discreet == __version__ else []
-    both = [stated, found]
+    both = [stated, derived]
     # Estimates of other draws differ: compare the named pair and the intervals.
-    if all(one.drawn is not None and one.at_most is not None for one in both):
-        both = [_without_estimate(one) for one in both]
+    if all(finding.drawn is not None and finding.at_most is not None for finding in both):
+        both = [_without_estimate(finding) for finding in both]
         pair = stated.columns.get("2")
-        people = People.of(tables[found.table], manifest)
-        known = set(tables[found.table].columns)
+        people = People.of(tables[derived.table], manifest)
+        known = set(tables[derived.table].columns)
         if pair is not None and not (
             known.issuperset(pair)
-            and unique_by(tables[found.table], people, pair) == stated.unique["2"]
+            and unique_by(tables[derived.table], people, pair) == stated.unique["2"]
         ):
             return ["the manifest disagrees with its files at 'singling_out.unique.2'"]
-        overlaps = found.unique["2"] <= (stated.at_most or 0) <= stated.unique["all"]
+        overlaps = derived.unique["2"] <= (stated.at_most or 0) <= stated.unique["all"]
         if not overlaps:
             return ["the manifest disagrees with its files at 'singling_out.at_most'"]
     if both[0] == both[1]:
         return []
-    first, second = (one.model_dump(mode="json") for one in both)
+    first, second = (finding.model_dump(mode="json") for finding in both)
     return [
         f"the manifest disagrees with its files at 'singling_out.{name}'"
         for name in first
@@ -390,85 +392,87 @@ def misstated_singling_out(tables: Tables, manifest: Manifest, found: SinglingOu
     ]
 
 
-def _without_estimate(found: SinglingOut) -> SinglingOut:
-    unique = {**found.unique, "2": found.unique["1"]}
-    columns = {known: names for known, names in found.columns.items() if known != "2"}
+def _without_estimate(finding: SinglingOut) -> SinglingOut:
+    unique = {**finding.unique, "2": finding.unique["1"]}
+    columns = {known: names for known, names in finding.columns.items() if known != "2"}
     nothing = {"unique": unique, "columns": columns, "drawn": None, "at_most": None}
-    return found.model_copy(update=nothing)
+    return finding.model_copy(update=nothing)
 
 
-def singling_sentences(found: SinglingOut) -> list[str]:
+def singling_sentences(finding: SinglingOut) -> list[str]:
     """Return how unique published columns make persons; the first sentence says the most."""
-    units, count = units_of(found), found.counted
-    none, worst, every = (_share(found.unique[m], count) for m in ("0", "1", "all"))
+    # Exact quasi-identifiers are usual; without unchanged columns nothing else is said.
+    units, count = units_of(finding), finding.counted
+    none, worst, every = (_share(finding.unique[m], count) for m in ("0", "1", "all"))
     usual: list[str] = []
-    if found.exact_cells:
+    if finding.exact_cells:
         usual.append(Statement("singling.exact", share=none, units=units))
-    if not found.unchanged:
+    if not finding.unchanged:
         return usual or [Statement("singling.none", share=none, units=units)]
-    pair, two = _pair(found), _share_of_two(found)
+    # The worst column first, then all shares, and how they were found.
+    pair, two = _pair(finding), _share_of_two(finding)
     sentences: list[str] = [
-        _worst_column(found, units, worst),
+        _worst_column(finding, units, worst),
         Statement(
             "singling.shares", units=units, none=none, one=worst, pair=pair, two=two, all=every
         ),
     ]
-    if found.drawn is not None:
-        sentences.append(Statement("singling.drawn", drawn=found.drawn, units=units, rate=RATE))
-    if len(found.most) > 1:
-        listed = [Statement("singling.column", column=n, count=c) for n, c in found.most.items()]
+    if finding.drawn is not None:
+        sentences.append(Statement("singling.drawn", drawn=finding.drawn, units=units, rate=RATE))
+    if len(finding.most) > 1:
+        listed = [Statement("singling.column", column=n, count=c) for n, c in finding.most.items()]
         sentences.append(Statement("singling.most", units=units, columns=listed))
-    known = found.group_known
+    known = finding.group_known
     if known is not None:
         more = known["all"] - known["0"]
         usual.append(Statement("singling.groups", count=more, units=units))
     return [*sentences, *usual]
 
 
-def singling_reason(found: SinglingOut, known: Known) -> str:
+def singling_reason(finding: SinglingOut, known: Known) -> str:
     """Return the sentence of a verdict about an attacker who knows so many unchanged columns."""
-    first = singling_sentences(found)[0]
-    if known in ("0", "1") or found.unchanged < 2:
+    first = singling_sentences(finding)[0]
+    if known in ("0", "1") or finding.unchanged < 2:
         return first
     if known == "all":
-        share = _share(found.unique["all"], found.counted)
+        share = _share(finding.unique["all"], finding.counted)
         return Statement("singling.figure-all", first=first, share=share)
-    share, pair = _share_of_two(found), _pair(found)
+    share, pair = _share_of_two(finding), _pair(finding)
     return Statement("singling.figure-two", first=first, pair=pair, share=share)
 
 
-def _pair(found: SinglingOut) -> Statement | str:
-    if "2" not in found.columns:
+def _pair(finding: SinglingOut) -> Statement | str:
+    if "2" not in finding.columns:
         return ""
-    first, second = found.columns["2"]
+    first, second = finding.columns["2"]
     return Statement("singling.pair", first=first, second=second)
 
 
-def _share_of_two(found: SinglingOut) -> Statement:
-    low = _share(found.unique["2"], found.counted)
-    if found.at_most is None:
+def _share_of_two(finding: SinglingOut) -> Statement:
+    low = _share(finding.unique["2"], finding.counted)
+    if finding.at_most is None:
         return low
-    high = _share(found.at_most, found.counted)
+    high = _share(finding.at_most, finding.counted)
     return Statement("singling.interval", low=low, high=high)
 
 
-def _worst_column(found: SinglingOut, units: Statement, share: Statement) -> Statement:
+def _worst_column(finding: SinglingOut, units: Statement, share: Statement) -> Statement:
     """Return how many columns are unchanged, and how unique the worst of them makes persons."""
-    number = {} if found.unchanged == 1 else {"count": found.unchanged}
+    number = {} if finding.unchanged == 1 else {"count": finding.unchanged}
     start = "singling.columns" if number else "singling.one-column"
-    if "1" not in found.columns:
+    if "1" not in finding.columns:
         ending = "-add-none" if number else "-adds-none"
         return Statement(start + ending, units=units, **number)
-    (column,) = found.columns["1"]
-    if found.alone:
-        share = _share(found.alone, found.counted)
+    (column,) = finding.columns["1"]
+    if finding.alone:
+        share = _share(finding.alone, finding.counted)
         return Statement(start, column=column, share=share, units=units, **number)
     return Statement(f"{start}-and-cells", column=column, share=share, units=units, **number)
 
 
-def units_of(found: SinglingOut) -> Statement:
+def units_of(finding: SinglingOut) -> Statement:
     """Return the word for what is counted."""
-    return Statement(f"unit.{found.unit.plural}")
+    return Statement(f"unit.{finding.unit.plural}")
 
 
 def _share(part: int, whole: int) -> Statement:

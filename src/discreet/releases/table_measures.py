@@ -108,20 +108,17 @@ class TableMeasures(Result):
         ]
         if self.query_error is not None:
             lines.append(self.query_error.line())
-        for name, error in (("counts", self.errors.counts), ("means", self.errors.means)):
+        # What analysts lose, each figure beside that without any link.
+        for name in ("counts", "means", "shares"):
+            error = getattr(self.errors, name)
             if error is not None:
                 lines.append(
                     f"{'error of ' + name:20} {error.release:.4f}   unlinked baseline: "
                     f"{error.unlinked:.4f}"
                 )
-        if self.errors.shares is not None:
-            shares = self.errors.shares
-            lines.append(
-                f"{'error of shares':20} {shares.release:.4f}   unlinked baseline: "
-                f"{shares.unlinked:.4f}"
-            )
         if self.learning is not None:
             lines += self.learning.lines()
+        # A line for each column, below a head.
         wide = max(6, *(len(column.name) for column in self.columns))
         lines += ["", f"{'column':{wide}}  {'distance':>8}  {'loss':>6}  mean before, after"]
         for column in self.columns:
@@ -294,7 +291,7 @@ def _associations(
     size = {name: int(columns[name].max(initial=0)) + 1 for name in names}
     entropy = {name: _entropy(np.bincount(columns[name])) for name in names}
     free = {name: len(np.unique(columns[name])) - 1 for name in names} if exact else {}
-    found = np.eye(len(names))
+    associations = np.eye(len(names))
     for i, first in enumerate(names):
         for j in range(i):
             second = names[j]
@@ -303,8 +300,8 @@ def _associations(
             both = entropy[first] + entropy[second]
             by_chance = free[first] * free[second] / (2 * len(pair)) if exact else 0.0
             shared = max(both - joint - by_chance, 0.0)
-            found[i, j] = found[j, i] = 2 * shared / both if both > 1e-12 else 0.0
-    return tuple(tuple(float(value) for value in row) for row in found)
+            associations[i, j] = associations[j, i] = 2 * shared / both if both > 1e-12 else 0.0
+    return tuple(tuple(float(value) for value in row) for row in associations)
 
 
 def _entropy(counts: Ints) -> float:

@@ -54,10 +54,12 @@ def posterior_belief(
 ) -> Floats:
     """β(q, s, T*) for every kind and value (equation 1)."""
     _check_prior(prior, weight, len(class_of_kind), by_class.cardinality)
+    # f(s|q*) of each class, a mean over its kinds.
     mass_of_class = np.bincount(class_of_kind, weight, by_class.classes)
     prior_of_class = np.zeros((by_class.classes, by_class.cardinality))  # f(s|q*)
     np.add.at(prior_of_class, class_of_kind, prior * weight[:, None])
     prior_of_class /= np.where(mass_of_class > 0, mass_of_class, 1)[:, None]
+    # n(q*, s) over f(s|q*), times the prior of each kind; normalized.
     published = dense_counts(by_class)
     if bool(((published > 0) & (prior_of_class == 0)).any()):
         raise InputError(

@@ -78,6 +78,7 @@ class TCloseness(SparingRequirement):
         """
         if self.non_sensitive:
             return np.zeros(len(size))
+        # How far a class may be from the table once rows have gone.
         reach = self.t + share + TOLERANCE
         if domain.distance is Distance.ORDERED:
             reference = np.sort(values.total[values.total > 0])
@@ -85,6 +86,7 @@ class TCloseness(SparingRequirement):
             reach += int(may_vanish.sum()) / max(len(reference) - 1, 1)
         if reach >= 1:
             return np.zeros(len(size))
+        # The rows that have to go, by the distance and by the values that are lacking.
         distance = self.measure(values, size, domain)
         least: Floats = size * np.maximum(distance - reach, 0.0) / (1 - reach)
         if domain.distance is Distance.EQUAL:
@@ -223,9 +225,11 @@ def _ordered_part(values: ValueCounts, size: Ints, reference: Ints) -> Floats:
     result = np.zeros(values.classes)
     if m < 2:
         return result
+    # The values that occur in the reference, in their order.
     rank_of_value = np.cumsum(occurs) - 1
     q, height = reference[occurs] / reference.sum(), np.arange(m, dtype=np.float64)
     for part in stretches(np.full(values.classes, m)):
+        # p − q at every rank, for some classes at once.
         gap = np.tile(-q, (part.stop - part.start, 1))  # p − q
         entries = slice(values.start[part.start], values.start[part.stop])
         of_class = values.class_of_entry[entries]

@@ -141,6 +141,7 @@ def of_sensitive_values(
     Those that could not be judged on persons with several rows then stay as they are, if that is
     stricter.
     """
+    # By attribute the values that are not sensitive.
     spared = {
         name: [
             text
@@ -151,6 +152,7 @@ def of_sensitive_values(
         if not mark.all()
     }
     names = [column.name for column in table.sensitive]
+    # Split each requirement, unless it could then not be judged on persons.
     covering: list[Requirement] = []
     for requirement in requirements:
         split = requirement.sparing(spared, names)
@@ -163,7 +165,7 @@ def of_sensitive_values(
 def with_values(
     requirement: AttributeRequirement,
     field: str,
-    given: tuple[str | None, ...],
+    named: tuple[str | None, ...],
     spared: Spared,
     sensitive: Sequence[str],
 ) -> list[Requirement]:
@@ -174,9 +176,10 @@ def with_values(
     covered = requirement.named or tuple(sensitive)
     if not set(covered) & set(spared):
         return [requirement]
+    # Attributes with the same values share a requirement.
     names_of: dict[tuple[str | None, ...] | None, list[str]] = {}
     for name in covered:
-        values_of_name = tuple(dict.fromkeys([*given, *spared[name]])) if name in spared else None
+        values_of_name = tuple(dict.fromkeys([*named, *spared[name]])) if name in spared else None
         names_of.setdefault(values_of_name, []).append(name)
     return [
         requirement.model_copy(

@@ -609,10 +609,10 @@ class MDiversity(PDiversity):
 
     @field_validator("level")
     @classmethod
-    def _by_values(cls, given: object) -> object:
-        if given is not None:
+    def _by_values(cls, level: object) -> object:
+        if level is not None:
             raise ValueError("is for distinct-l-diversity and p-diversity. Remove it")
-        return given
+        return level
 
     def _spread(self, values: ValueCounts, size: Ints, greatest: Ints) -> Ints:
         if not self.non_sensitive:

@@ -28,12 +28,12 @@ def scaled(part: Ints, whole: Ints, bound: Fraction) -> tuple[NDArray[Any], NDAr
     return _times(part, bound.denominator), _times(whole, bound.numerator)
 
 
-def product(one: Ints, other: Ints | np.int64) -> NDArray[Any]:
+def product(first: Ints, second: Ints | np.int64) -> NDArray[Any]:
     """The product of counts, which the weights of persons can take beyond 64 bits."""
-    if int(one.max(initial=0)) * int(np.max(other, initial=0)) < INT64_LIMIT:
-        small: NDArray[Any] = one * other
+    if int(first.max(initial=0)) * int(np.max(second, initial=0)) < INT64_LIMIT:
+        small: NDArray[Any] = first * second
         return small
-    large: NDArray[Any] = one.astype(object) * np.asarray(other).astype(object)
+    large: NDArray[Any] = first.astype(object) * np.asarray(second).astype(object)
     return large
 
 

@@ -102,9 +102,10 @@ def least_suppressed(
     """
     rows = int(counts_of_attributes[0].sum()) if counts_of_attributes else 0
     marks = sensitive_of_attributes or [None] * len(counts_of_attributes)
-    limits = [  # how often each value may occur at most: those that are not sensitive, always
-        np.where(True if one is None else one, 0, counts)
-        for counts, one in zip(counts_of_attributes, marks, strict=True)
+    # How often each value may occur at most: those that are not sensitive, always.
+    limits = [
+        np.where(True if mark is None else mark, 0, counts)
+        for counts, mark in zip(counts_of_attributes, marks, strict=True)
     ]
 
     def kept(places: int) -> int:
@@ -113,6 +114,7 @@ def least_suppressed(
             for counts, least in zip(counts_of_attributes, limits, strict=True)
         )
 
+    # Halve the interval of j.
     feasible, infeasible = 0, rows // ell + 1
     while infeasible - feasible > 1:
         middle = (feasible + infeasible) // 2

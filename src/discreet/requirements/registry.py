@@ -62,7 +62,8 @@ def requirement_from_mapping(written: Mapping[str, object] | str) -> Requirement
         return _by_name.parse(written)
     except ValidationError as error:
         problems = [
-            f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()
+            f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"
+            for problem in error.errors()
         ]
         raise JobError(problems, "requirement") from None
     except PydanticCustomError as error:

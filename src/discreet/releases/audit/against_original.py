@@ -41,11 +41,13 @@ def unlike_method(manifest: Manifest, task: Task, method: Method) -> list[str]:
     problems = []
     if stated != method.parameters():
         problems.append(f"the parameters of {method.name} are not those of the job")
+    # What the method guarantees, and how much it may suppress.
     promised = [promise.to_requirement() for promise in manifest.promises]
     problems += [
-        f"{method.name} guarantees {one.name} {shown_parameters(one)}, and the release does not"
-        for one in method.promises(task)
-        if one not in promised
+        f"{method.name} guarantees {requirement.name} {shown_parameters(requirement)}, and the "
+        "release does not"
+        for requirement in method.promises(task)
+        if requirement not in promised
     ]
     of_persons = task.basis.persons is not None and task.basis.keeping.scope is Scope.PERSONS
     most = None if of_persons else method.most_suppressed(task.table.rows)
@@ -88,9 +90,10 @@ def unlike_original(tables: Tables, manifest: Manifest, task: Task) -> list[str]
     # Every requirement of the job is among the guarantees.
     promised = [promise.to_requirement() for promise in manifest.promises]
     problems += [
-        f"the job asks for {one.name} {shown_parameters(one)}, which the release does not guarantee"
-        for one in _asked(tables, task)
-        if one not in promised
+        f"the job asks for {requirement.name} {shown_parameters(requirement)}, which the release "
+        "does not guarantee"
+        for requirement in _asked(tables, task)
+        if requirement not in promised
     ]
     return problems or list(_other_distances(tables, manifest, task))
 

@@ -114,7 +114,7 @@ class Audit(Result):
             "problems": list(self.problems),
             "compared_with_original": self.compared,
             **({} if self.signed is None else {"signed": self.signed}),
-            **({"readers": [one.model_dump() for one in self.readers]} if self.readers else {}),
+            **({"readers": [r.model_dump() for r in self.readers]} if self.readers else {}),
             **({"remarks": list(self.remarks)} if self.remarks else {}),
             **(
                 {}
@@ -242,8 +242,8 @@ def audit_tables(
     if manifest.keeps_rows:
         persons = persons_of_tables(tables, manifest, original, source_rows)
         promises = tuple(
-            _on_persons(one, persons, tables, manifest, original, knowledge or {})
-            for one in promises
+            _on_persons(promise, persons, tables, manifest, original, knowledge or {})
+            for promise in promises
         )
         problems += [] if persons is None else person_problems(tables, manifest, persons)
     # Rows that were lost or invented show beside the original alone.
@@ -264,7 +264,7 @@ def audit_tables(
         singling_out=singling_out(tables, manifest),
         persons_singled_out=None
         if persons is None or manifest.keeping.numbered
-        else singling_out(tables, manifest, {name: own.number for name, own in persons.items()}),
+        else singling_out(tables, manifest, {name: rows.number for name, rows in persons.items()}),
     )
 
 
@@ -292,9 +292,9 @@ def _on_persons(
     if person_basis(requirement) is None:
         return not_derived(requirement, Statement("unproved.several-rows"))
     if person_basis(requirement) is PersonBasis.TERMS:
-        ((name, own),) = persons.items()
+        ((name, rows),) = persons.items()
         return promise_on_terms(
-            promise, tables[name], own.number, own.of_class, manifest, original, knowledge
+            promise, tables[name], rows.number, rows.of_class, manifest, original, knowledge
         )
     return promise_on_persons(requirement, persons)
 
@@ -363,14 +363,14 @@ def misstated_guarantees(manifest: Manifest, derived: Sequence[Promise]) -> list
     public = [public_promise(promise, manifest) for promise in derived]
     return problems + [
         f"the manifest says of {stated.requirement} {stated.parameters} that it "
-        f"{_said(stated)}; the files say that it {_said(found)}"
-        for stated, found in zip(manifest.promises, public, strict=True)
-        if found.unproved is None
+        f"{_said(stated)}; the files say that it {_said(proved)}"
+        for stated, proved in zip(manifest.promises, public, strict=True)
+        if proved.unproved is None
         and not (
-            stated.holds == found.holds
-            and _same_figures(stated.achieved, found.achieved)
-            and _same_figures(stated.by_attribute, found.by_attribute, lenient=True)
-            and stated.vacuous_for == found.vacuous_for
+            stated.holds == proved.holds
+            and _same_figures(stated.achieved, proved.achieved)
+            and _same_figures(stated.by_attribute, proved.by_attribute, lenient=True)
+            and stated.vacuous_for == proved.vacuous_for
         )
     ]
 
@@ -384,20 +384,22 @@ def _said(promise: Promise) -> str:
 
 
 def _same_figures(
-    stated: Mapping[str, float | None], found: Mapping[str, float | None], lenient: bool = False
+    stated: Mapping[str, float | None], derived: Mapping[str, float | None], lenient: bool = False
 ) -> bool:
     """Return whether figures agree up to rounding; an unbounded one is null or may be absent."""
-    left_out = {name for name in found if name not in stated and lenient and found[name] is None}
-    if stated.keys() != found.keys() - left_out:
+    left_out = {
+        name for name in derived if name not in stated and lenient and derived[name] is None
+    }
+    if stated.keys() != derived.keys() - left_out:
         return False
     return all(
-        (one is None and found[name] is None)
+        (figure is None and derived[name] is None)
         or (
-            one is not None
-            and (other := found[name]) is not None
-            and isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+            figure is not None
+            and (other := derived[name]) is not None
+            and isclose(figure, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
         )
-        for name, one in stated.items()
+        for name, figure in stated.items()
     )
 
 

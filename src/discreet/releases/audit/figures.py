@@ -111,31 +111,31 @@ def _rare_cells(tables: Tables, manifest: Manifest) -> dict[str, dict[str, int]]
     return counts
 
 
-def settle(manifest: Manifest, found: ReleaseTally, picture: Picture) -> None:
+def settle(manifest: Manifest, counted: ReleaseTally, picture: Picture) -> None:
     """Write every figure of a manifest that follows from published tables."""
-    manifest.utility = _utility(manifest, found)
-    manifest.method = _with_figures(manifest, found, picture)
+    manifest.utility = _utility(manifest, counted)
+    manifest.method = _with_figures(manifest, counted, picture)
     manifest.coverage = coverage(manifest)
     if manifest.rare is not None:
-        manifest.rare = _with_cells(manifest.rare, found)
+        manifest.rare = _with_cells(manifest.rare, counted)
     for name, entry in manifest.attributes.items():
-        entry.escaped = entry.escaped and name in found.escapes
+        entry.escaped = entry.escaped and name in counted.escapes
 
 
-def _with_cells(rare: RareEntry, found: ReleaseTally) -> RareEntry:
+def _with_cells(rare: RareEntry, counted: ReleaseTally) -> RareEntry:
     """Return the entry with the numbers of published cells, and the labels that are published."""
     attributes = {}
     for name, entry in rare.attributes.items():
-        cells = dict(found.rare.get(name, {}))
+        cells = dict(counted.rare.get(name, {}))
         masked = cells.pop(SUPPRESSED, 0)
         attributes[name] = entry.model_copy(update={"masked": masked, "lifted": cells})
     return rare.model_copy(update={"attributes": attributes})
 
 
-def misstated_figures(manifest: Manifest, found: ReleaseTally, picture: Picture) -> list[str]:
+def misstated_figures(manifest: Manifest, counted: ReleaseTally, picture: Picture) -> list[str]:
     """Return where a manifest differs from its files."""
     derived = manifest.model_copy(deep=True)
-    settle(derived, found, picture)
+    settle(derived, counted, picture)
     stated, again = manifest.model_dump(mode="json"), derived.model_dump(mode="json")
     places = [
         place
@@ -162,21 +162,21 @@ def coverage(manifest: Manifest) -> dict[str, list[str]]:
     return covering
 
 
-def _utility(manifest: Manifest, found: ReleaseTally) -> Utility:
+def _utility(manifest: Manifest, counted: ReleaseTally) -> Utility:
     gone, rows = manifest.suppressed_rows, manifest.source_rows
-    of_table = {name: _table_utility(manifest, found, name) for name in found.classes}
+    of_table = {name: _table_utility(manifest, counted, name) for name in counted.classes}
     share = gone / rows if gone and rows else None
     if "" in of_table:
         return Utility(**of_table[""].model_dump(), suppressed_share=share)
     return Utility(tables=of_table, suppressed_share=share)
 
 
-def _table_utility(manifest: Manifest, found: ReleaseTally, table: str) -> TableUtility:
+def _table_utility(manifest: Manifest, counted: ReleaseTally, table: str) -> TableUtility:
     gone, rows = manifest.suppressed_rows, manifest.source_rows
-    classes = found.classes[table]
+    classes = counted.classes[table]
     levels = manifest.method.levels_of(table)
     return TableUtility(
-        discernibility=found.squares[table] + gone * rows,
+        discernibility=counted.squares[table] + gone * rows,
         classes=classes,
         class_size=rows / classes if classes else None,
         height=None if levels is None else sum(levels.values()),
@@ -184,44 +184,47 @@ def _table_utility(manifest: Manifest, found: ReleaseTally, table: str) -> Table
     )
 
 
-def _with_figures(manifest: Manifest, found: ReleaseTally, picture: Picture) -> Any:
+def _with_figures(manifest: Manifest, counted: ReleaseTally, picture: Picture) -> Any:
     """Return the method's entry with those of the figures that it has a field for."""
+    # The protected attributes that are published.
     of_role = {
         role: [
             name
             for entry in manifest.tables.values()
-            for name, own in entry.columns.items()
-            if own is role
+            for name, other in entry.columns.items()
+            if other is role
         ]
         for role in PROTECTED
     }
-    masked = {n: found.masked[n] for n in of_role[Role.SENSITIVE] if found.masked.get(n)}
+    masked = {n: counted.masked[n] for n in of_role[Role.SENSITIVE] if counted.masked.get(n)}
+    # Every figure that some method states.
     figures = {
-        "groups": sum(found.classes.values()),
+        "groups": sum(counted.classes.values()),
         "suppressed_rows": manifest.suppressed_rows,
         "held_back": manifest.suppressed_rows,
-        "counterfeits": found.counterfeits,
-        "closeness": found.closeness,
+        "counterfeits": counted.counterfeits,
+        "closeness": counted.closeness,
         "masked_cells": masked,
-        "emptied_rows": {n: found.masked.get(n, 0) for n in of_role[Role.QUASI_SENSITIVE]},
+        "emptied_rows": {n: counted.masked.get(n, 0) for n in of_role[Role.QUASI_SENSITIVE]},
         "greatest_share": {
             name: shares.greatest for name, shares in picture.beliefs.items() if shares.people
         },
     }
+    # An entry takes those that it has a field for.
     entry: MethodEntry = manifest.method
     known = {name: figure for name, figure in figures.items() if name in type(entry).model_fields}
     return entry.model_copy(update=known)
 
 
-def _differences(stated: Any, found: Any, place: str) -> Iterator[str]:
+def _differences(stated: Any, derived: Any, place: str) -> Iterator[str]:
     """Return the places where two JSON values differ by more than rounding."""
-    if isinstance(stated, dict) and isinstance(found, dict):
-        for name in dict.fromkeys([*stated, *found]):
-            yield from _differences(stated.get(name), found.get(name), f"{place}.{name}")
-    elif isinstance(stated, float) and isinstance(found, float):
-        if not isclose(stated, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+    if isinstance(stated, dict) and isinstance(derived, dict):
+        for name in dict.fromkeys([*stated, *derived]):
+            yield from _differences(stated.get(name), derived.get(name), f"{place}.{name}")
+    elif isinstance(stated, float) and isinstance(derived, float):
+        if not isclose(stated, derived, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
             yield place
-    elif stated != found:
+    elif stated != derived:
         yield place
 
 
@@ -252,7 +255,7 @@ class Shares:
     @property
     def mean(self) -> float:
         """The mean belief; the same figure however the groups were dealt out to parts."""
-        return fsum(found / size for size, found in self.squares.items()) / max(self.people, 1)
+        return fsum(total / size for size, total in self.squares.items()) / max(self.people, 1)
 
     def __add__(self, other: Shares) -> Shares:
         sizes = [*self.squares, *other.squares]
@@ -278,11 +281,11 @@ class Picture:
         bands: dict[str, list[SizeBand]] = {}
         beliefs: dict[str, Shares] = {}
         for part in parts:
-            for table, own in part.sizes.items():
-                bands.setdefault(table, []).extend(own)
+            for table, of_part in part.sizes.items():
+                bands.setdefault(table, []).extend(of_part)
             for name, shares in part.beliefs.items():
                 beliefs[name] = beliefs[name] + shares if name in beliefs else shares
-        sizes = {table: _joined_bands(found) for table, found in bands.items()}
+        sizes = {table: _joined_bands(of_table) for table, of_table in bands.items()}
         return cls(sizes, beliefs, all(part.alike for part in parts))
 
 

@@ -155,7 +155,7 @@ def _table_problems(folder: Path, name: str, entry: TableEntry, hashed: bool) ->
             rows = [parquet_rows(file) for file in _files(path)]
             if None in rows:
                 yield f"'{entry.file}' has metadata or a layout that discreet does not write"
-            if sum(found or 0 for found in rows) != entry.rows:
+            if sum(count or 0 for count in rows) != entry.rows:
                 yield f"'{entry.file}' does not have the {entry.rows} rows that the manifest states"
         if column_names(source_of_table(folder, entry)) != tuple(entry.columns):
             yield f"the columns of '{entry.file}' are not those that the manifest lists"

@@ -158,12 +158,12 @@ def _by_number_of_rows(of_class: Ints, number: Ints) -> Ints:
 def promise_on_persons(requirement: Requirement, persons: Mapping[str, TablePersons]) -> Promise:
     """Derive a guarantee about the persons of every class, in each table that it covers."""
     verdicts = []
-    for own in persons.values():
-        names = {column.name for column in own.sensitive}
+    for of_table in persons.values():
+        names = {column.name for column in of_table.sensitive}
         part = requirement if len(persons) == 1 else requirement.within(names)
         if part is not None:
             verdict_of_table = judge_persons(
-                part, own.of_class, own.number, own.sensitive, own.domains
+                part, of_table.of_class, of_table.number, of_table.sensitive, of_table.domains
             )
             verdicts.append(verdict_of_table)
     smaller_is_better = requirement.algebra.smaller_is_better
@@ -190,17 +190,17 @@ def person_problems(
     """Return what the rows of persons show that the manifest excludes."""
     problems = []
     keeping = manifest.keeping
-    for name, own in persons.items():
+    for name, of_table in persons.items():
         table = tables[name]
         if keeping.scope is Scope.PERSONS:
-            pairs = pl.DataFrame({"person": own.number, "class": own.of_class})
+            pairs = pl.DataFrame({"person": of_table.number, "class": of_table.of_class})
             groups = pairs.group_by("person").agg(pl.col("class").n_unique())
             scattered = int((groups["class"] > 1).sum())
             if scattered:
                 problems.append(f"rows of {scattered} persons are in several groups of '{name}'")
         if keeping.numbered:
             problems += _number_problems(table, name)
-        most = int(np.bincount(own.number).max(initial=0))
+        most = int(np.bincount(of_table.number).max(initial=0))
         if keeping.at_most is not None and most > keeping.at_most:
             problems.append(
                 f"a person has {most} rows in '{name}'; the manifest allows {keeping.at_most}"
@@ -256,8 +256,8 @@ def suppressed_persons(
         return []
     problems = []
     most = method.most_suppressed(original.basis.persons.count)
-    for name, own in persons.items():
-        shown, rows = np.unique(own.number, return_counts=True)
+    for name, of_table in persons.items():
+        shown, rows = np.unique(of_table.number, return_counts=True)
         gone = original.basis.persons.count - len(shown)
         if most is not None and gone > most:
             problems.append(f"{gone} persons are missing in '{name}'; the job allows {most}")
@@ -313,7 +313,9 @@ def tally_persons(
         # weighs 1
         whole_table = np.zeros(len(person), np.int64)
         table = tally_persons(whole_table, person, sensitive, basis).values
-        values = {name: replace(own, reference=table[name].total) for name, own in values.items()}
+        values = {
+            name: replace(counts, reference=table[name].total) for name, counts in values.items()
+        }
     return ClassCounts(size * scale, values)
 
 
@@ -363,6 +365,7 @@ def _matched(touched: pl.DataFrame) -> pl.DataFrame:
     worst class, so a class that reaches it by simple choices decides nothing; the others are
     matched exactly. The worst figure, and whether all classes reach a given one, are exact.
     """
+    # Number values and persons within their classes, and match what simple choices match.
     box, owner = (_pair_numbers(touched[CLASS], touched[side]) for side in (VALUE, OF))
     edges = touched.select(CLASS, VALUE, pl.Series("box", box), pl.Series("owner", owner))
     matched = _greedy(box, owner)
@@ -370,12 +373,14 @@ def _matched(touched: pl.DataFrame) -> pl.DataFrame:
     of_class = nodes[CLASS].to_numpy()
     classes = int(of_class.max()) + 1 if len(of_class) else 0
     owners = edges.select(CLASS, "owner").unique()[CLASS].to_numpy()
+    # The most that each class can supply; those that fall short of the worst are unsure.
     most = np.minimum(
         np.bincount(of_class, minlength=classes), np.bincount(owners, minlength=classes)
     )
     open_ = np.bincount(of_class, matched, classes) < (most.min() if classes else 0)
     unsure = pl.Series(open_)[edges[CLASS]] if classes else pl.Series([], dtype=pl.Boolean)
     sets = edges.filter(unsure).group_by(CLASS, "box").agg(pl.col("owner").sort())
+    # Match these exactly.
     by_class: dict[int, dict[int, list[int]]] = {}
     for number, value, holders in sets.iter_rows():
         by_class.setdefault(number, {})[value] = holders
@@ -436,7 +441,7 @@ def _give_owner(
             if owner in value_of:
                 waiting.append(value_of[owner])
                 continue
-            holder = {given: person for person, given in value_of.items()}
+            holder = {held: person for person, held in value_of.items()}
             free: int | None = owner
             while free is not None:
                 asked = came_from[free]
@@ -463,12 +468,14 @@ def promise_on_terms(
     knowledge: Mapping[str, Knowledge],
 ) -> Promise:
     """Derive a guarantee about the joined terms of persons, beside the one about rows."""
+    # One row for each person, with all terms of the person.
     numbers, first, place = np.unique(person, return_index=True, return_inverse=True)
     columns = {c.name: _joined(c, place, len(numbers)) for c in table.quasi_sensitive}
     joined = CodedTable(columns, len(numbers))
     domains = linked_domains({"persons": joined}, manifest, original, knowledge)
     classes = Classes.of_numbers(of_class[first].astype(np.int32))
     counts = count_classes(classes, [], quasi_sensitive=list(columns.values()))
+    # Both guarantees hold, or none; the worse figures are stated.
     requirement = of_rows.to_requirement()
     promise = Promise.of(requirement, full_check(requirement, counts, domains))
     return promise.model_copy(
@@ -485,13 +492,13 @@ def promise_on_terms(
 
 
 def _worse(
-    some: Mapping[str, float | None], others: Mapping[str, float | None], smaller_is_better: bool
+    first: Mapping[str, float | None], second: Mapping[str, float | None], smaller_is_better: bool
 ) -> dict[str, float | None]:
     """The worse of two figures of each name; None is unbounded."""
     pick = max if smaller_is_better else min
     worse: dict[str, float | None] = {}
-    for name in dict.fromkeys([*some, *others]):
-        figures = [side[name] for side in (some, others) if name in side]
+    for name in dict.fromkeys([*first, *second]):
+        figures = [side[name] for side in (first, second) if name in side]
         known = [figure for figure in figures if figure is not None]
         worse[name] = None if len(known) < len(figures) else pick(known)
     return worse

@@ -94,10 +94,12 @@ def source_order_problems(
     for name, table in tables.items():
         columns = {c.name: c for c in table if c.role is not Role.STRUCTURE}
         bare = replace(table, columns=columns)
+        # By the cells that are published as they are.
         related = related_columns(bare, original.table)
         if related or not (name in of_rows or table.rows == original.table.rows):
             problems += [same_order(name, "the original", related)] if related else []
             continue
+        # By the values that cells cover, in the order of the original and in others.
         levels = manifest.method.levels_of(name) or {}
         agreeing = covered_rows(bare, original, levels)
         if agreeing is None:
@@ -145,6 +147,7 @@ def covered_rows(
     Of the first rows, and of the source rows that they may be, these in an order; None where cells
     cannot be read, which is a problem of its own. Sets may have lost terms and are not compared.
     """
+    # The first rows, and the source rows that may be behind them.
     suppressed = max(original.table.rows - published.rows, 0)
     rows = np.arange(min(published.rows, places))
     sources = np.arange(original.table.rows) if order is None else order
@@ -157,6 +160,7 @@ def covered_rows(
             coverage = coverage_of(column, original, levels)
         except InputError:
             return None
+        # Compare each distinct cell with each distinct value.
         cells, cell = np.unique(column.codes[rows], return_inverse=True)
         values, value = np.unique(original.table[column.name].codes[sources], return_inverse=True)
         covered = coverage.covers(np.repeat(cells, len(values)), np.tile(values, len(cells)))

@@ -98,10 +98,12 @@ def _verdict_in_population(
 
     Sums of published weights follow from the files; who fits a group needs the population.
     """
+    # The files must show all rows, each in one group by its cells.
     if not kind_of(manifest.kind).has_records:
         return Statement("unproved.generalized-alone")
     if manifest.suppressed_rows and not requirement.algebra.bears_suppression:
         return Statement("unproved.generalized-all-rows")
+    # Sampling weights are published beside the rows.
     ((name, table),) = tables.items()
     (view,) = views
     if requirement.counting.weights:
@@ -109,6 +111,7 @@ def _verdict_in_population(
         if weight is None:
             return Statement("unproved.no-weights")
         return full_check(requirement, replace(view.counts, weight=weight), view.domains)
+    # The persons whom cells cover are known to the publisher alone.
     if original is None or original.basis.population is None:
         return Statement("unproved.population")
     population, levels = original.basis.population, manifest.method.levels_of(name) or {}
@@ -173,10 +176,10 @@ def joined_guarantee(
     requirement: Requirement, verdicts: Sequence[Verdict | str | None], manifest: Manifest
 ) -> Promise:
     """Judge a guarantee: it must hold in every shard, and all that it names must be published."""
-    reason = next((one for one in verdicts if isinstance(one, str)), None)
+    reason = next((each for each in verdicts if isinstance(each, str)), None)
     if reason is not None:
         return not_derived(requirement, reason)
-    judged = [one for one in verdicts if isinstance(one, Verdict)]
+    judged = [each for each in verdicts if isinstance(each, Verdict)]
     smaller_is_better = requirement.algebra.smaller_is_better
     verdict = (
         judged[0]
@@ -212,7 +215,7 @@ def not_derived(requirement: Requirement, reason: str) -> Promise:
 def bare(findings: ShardFindings) -> ShardFindings:
     """Return findings without their details of each class, to send them to another machine."""
     verdicts = tuple(
-        bare_verdict(one) if isinstance(one, Verdict) else one for one in findings.verdicts
+        bare_verdict(each) if isinstance(each, Verdict) else each for each in findings.verdicts
     )
     return replace(findings, verdicts=verdicts)
 
@@ -262,6 +265,7 @@ def underivable(requirement: Requirement, domains: Domains, manifest: Manifest) 
         )
     if not isinstance(requirement, LinkRequirement):
         return None
+    # Guarantees about linked labels need the knowledge table, and some its prior.
     published = {
         name: role for table in manifest.tables.values() for name, role in table.columns.items()
     }

@@ -78,10 +78,10 @@ class Attacker(Validated):
             return {"columns": written}
         if isinstance(written, Mapping):
             return {
-                key: [given]
-                if key in ("columns", "of", "knows") and isinstance(given, str)
-                else given
-                for key, given in written.items()
+                key: [value]
+                if key in ("columns", "of", "knows") and isinstance(value, str)
+                else value
+                for key, value in written.items()
             }
         return written
 

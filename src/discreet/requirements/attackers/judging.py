@@ -47,11 +47,13 @@ class Demand:
         domains: Domains,
     ) -> Bools:
         """(classes,) Which pass for each value of the known sensitive attributes that they have."""
+        # Cut each class by the known values.
         known = [sensitive[name] for name in self.keys.known]
         codes: list[Codes] = [of_class.astype(np.int32), *(column.codes[row] for column in known)]
         inner = group_codes(codes, [classes, *(column.cardinality for column in known)], len(row))
         size = np.bincount(inner.class_of_row, count, inner.count).astype(np.int64)
         of_group = inner.class_of_row.astype(np.int64)
+        # Count the values of the other attributes there, and judge them.
         values = {
             name: sum_counts(
                 of_group, column.codes[row], count, (inner.count, column.cardinality),
@@ -122,7 +124,8 @@ def judge_key_sets(
     """
     findings = [_judge(requirement, keys, table, domains) for keys in key_sets]
     # The worst of all sets of columns.
-    verdicts = [one.verdict for one in findings if one.verdict.achieved or not one.verdict.holds]
+    verdicts = [finding.verdict for finding in findings]
+    verdicts = [verdict for verdict in verdicts if verdict.achieved or not verdict.holds]
     smaller_is_better = requirement.algebra.smaller_is_better
     verdict = Verdict.worst(verdicts, smaller_is_better=smaller_is_better)
     if not verdicts:  # attackers know all that it protects, or there is no row
@@ -134,10 +137,10 @@ def judge_key_sets(
         )  # fmt: skip
         verdict = replace(verdict, vacuous_for=vacuous_for(requirement, whole, domains))
     # The groups that fail, and the set with the smallest of them.
-    failing = [one for one in findings if one.failing_sets]
+    failing = [finding for finding in findings if finding.failing_sets]
     sizes: Counter[int] = Counter()
-    for one in failing:
-        sizes.update(one.failing_sizes)
+    for finding in failing:
+        sizes.update(finding.failing_sizes)
     # The figures of attackers who know fewer columns.
     lengths: dict[int, Mapping[str, float]] = {}
     if by_length:
@@ -148,9 +151,9 @@ def judge_key_sets(
         lengths[max(keys.length for keys in key_sets)] = verdict.achieved
     return KeyFindings(
         verdict,
-        sum(one.sets for one in findings),
-        sum(one.failing_sets for one in failing),
-        min(failing, key=lambda one: min(one.failing_sizes)).worst_set if failing else (),
+        sum(finding.sets for finding in findings),
+        sum(finding.failing_sets for finding in failing),
+        min(failing, key=lambda finding: min(finding.failing_sizes)).worst_set if failing else (),
         dict(sorted(sizes.items())),
         lengths,
     )
@@ -204,6 +207,7 @@ def _batches(
     """Yield the groups of every set of columns, those of several sets at once."""
     if not table.rows:
         return
+    # Columns with one cell drop out; the last column of a set changes fastest.
     columns = [table[name] for name in keys.columns if table[name].cardinality > 1]
     known = [table[name] for name in keys.known]
     length = min(keys.length, len(columns))
@@ -211,17 +215,19 @@ def _batches(
     for prefix in combinations(range(len(columns)), max(length - 1, 0)):
         first = [*known, *(columns[number] for number in prefix)]
         last = range(prefix[-1] + 1 if prefix else 0, len(columns) if length else 0)
+        # Last columns with few combinations of cells are counted several at once.
         fitting = [] if refined or not length else dense.fitting(first, last)
         if fitting:
             yield from dense.batches(first, fitting)
+        # The others form classes one by one.
         for number in sorted({*last} - {*fitting}) if length else [None]:
             both = first if number is None else [*first, columns[number]]
             classes = classes_of(both, table.entries, table.weights)
             sensitive = [c for c in table.sensitive if c.name not in keys.known]
             counts = count_classes(classes, sensitive, refined=refined)
             values = {
-                name: replace(found, reference=table[name].reference)
-                for name, found in counts.values.items()
+                name: replace(of_attribute, reference=table[name].reference)
+                for name, of_attribute in counts.values.items()
             }
             named = tuple(column.name for column in both)
             yield _SetGroups([named], np.array([0, classes.count]), replace(counts, values=values))
@@ -253,7 +259,7 @@ class _Dense:
         batch: list[int] = []
         for place, number in enumerate(last):
             batch.append(number)
-            held = cells * sum(self._columns[one].cardinality for one in batch)
+            held = cells * sum(self._columns[column].cardinality for column in batch)
             if held > AT_ONCE // 4 or place == len(last) - 1:
                 yield self._counted(first, batch)
                 batch = []

@@ -98,8 +98,8 @@ def least_support(column: Column, most: int) -> int:
     for value, rows in enumerate(column.counts.tolist()):
         items = sorted(set(terms.term[terms.start[value] : terms.start[value + 1]].tolist()))
         for size in range(1, min(most, len(items)) + 1):
-            for some in combinations(items, size):
-                support[some] += rows
+            for combination in combinations(items, size):
+                support[combination] += rows
     return min((rows for rows in support.values() if rows), default=0)
 
 

@@ -32,7 +32,7 @@ from discreet.hierarchies.covering_classes import coverages_of, fitting_groups
 from discreet.methods.base import Bucketized, GeneralizedBuckets, Task
 from discreet.releases.audit.row_order import related_columns, same_order
 from discreet.releases.kinds.base import Form, Kind, ReleaseTally, View
-from discreet.releases.kinds.generalized import ReadCells
+from discreet.releases.kinds.generalized import CoveredCells
 from discreet.releases.kinds.grouped import (
     MEMBERSHIP,
     PUBLIC,
@@ -302,7 +302,7 @@ class GeneralizedBucketsKind(BucketizedKind):
         return sole[kinds.class_of_row]
 
     def sums_of_people(self, people: CodedTable, original: CodedTable, task: Task) -> CellSums:
-        cells = ReadCells(people, original.quasi_identifiers, task.hierarchies, None).sums()
+        cells = CoveredCells(people, original.quasi_identifiers, task.hierarchies, None).sums()
         return replace(CellSums.of_sizes(people[GROUP].counts), loss=cells.loss, bits=cells.bits)
 
     def implied(

@@ -97,7 +97,7 @@ class GeneralizedKind(GroupedKind):
     def sums(self, tables: Tables, task: Task, manifest: Manifest) -> dict[str, CellSums]:
         levels, sensitive = manifest.method.levels_of(RECORDS), task.table.sensitive
         columns = [*task.table.quasi_identifiers, *sensitive]
-        return {"": ReadCells(tables[RECORDS], columns, task.hierarchies, levels).sums()}
+        return {"": CoveredCells(tables[RECORDS], columns, task.hierarchies, levels).sums()}
 
     def measures(
         self, sums: Mapping[str, CellSums], task: Task, manifest: Manifest, facts: Mapping[str, Any]
@@ -255,7 +255,7 @@ def _with_terms(
 
 
 @dataclass(frozen=True, eq=False)
-class ReadCells:
+class CoveredCells:
     """The cells of a generalized table, or of some of its classes, and what they cover."""
 
     published: CodedTable
@@ -301,7 +301,7 @@ class ReadCells:
 
 
 @dataclass(frozen=True, eq=False)
-class MeasuredTable(ReadCells):
+class MeasuredTable(CoveredCells):
     """A generalized table of the original's people: its measures, and p2."""
 
     original: CodedTable

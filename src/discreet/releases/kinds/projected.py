@@ -41,8 +41,8 @@ from discreet.releases.audit.matching import unexplained_rows
 from discreet.releases.audit.row_order import related_columns, same_order
 from discreet.releases.kinds.base import Form, Kind, ReleaseTally, View, coarseness
 from discreet.releases.kinds.generalized import (
+    CoveredCells,
     MeasuredTable,
-    ReadCells,
     mask_problems,
     recoded_table,
 )
@@ -144,7 +144,7 @@ class ProjectedKind(Kind):
 
     def sums(self, tables: Tables, task: Task, manifest: Manifest) -> dict[str, CellSums]:
         return {
-            name: ReadCells(
+            name: CoveredCells(
                 table, _measured(table, task), task.hierarchies, manifest.method.levels_of(name)
             ).sums()
             for name, table in tables.items()

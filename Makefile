@@ -113,6 +113,7 @@ docs: $(VENV)/.documented
 	$(BIN)/python -m tests.docs.reference
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python -m tests.docs.site site
+	$(BIN)/python -m tests.docs.search site
 
 # The tutorials as notebooks in notebooks/, with the examples that they use.
 notebooks: $(VENV)/.installed

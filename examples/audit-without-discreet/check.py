@@ -336,7 +336,7 @@ def keeps(group: Group, asked: dict, sensitive: Rows) -> bool:
     The attacker 'row' keeps the values of whole sensitive rows within the lists of the group, the
     attacker 'pair' those that occur beside the known value in any sensitive row.
     """
-    rows = group.rows if asked.get("reader", "row") == "row" else sensitive
+    rows = group.rows if asked.get("attacker", "row") == "row" else sensitive
     for name in group.attributes():
         harmless = {value or "" for value in (asked.get("non_sensitive") or {}).get(name, ())}
         beside = defaultdict(set)

@@ -62,7 +62,7 @@ def test_json_is_one_object_with_the_manifest(hospital, run):
         "publish", "job.yaml", "--json", "--format", "parquet", "--output", "out", *ACCEPTING
     )
     data = json.loads(done.stdout)
-    assert data["promises"][0]["holds"] is True
+    assert data["guarantees"][0]["holds"] is True
     assert (hospital / "out" / "records.parquet").exists()
     assert data["tables"]["records"]["file"] == "records.parquet"
 
@@ -187,7 +187,7 @@ def test_a_stronger_promise_than_the_files_keep_is_found(hospital, run):
     path.write_text(json.dumps(manifest))
     done = run("audit", "release", "--json")
     assert done.returncode == 1
-    assert json.loads(done.stdout)["promises"][0]["holds"] is False
+    assert json.loads(done.stdout)["guarantees"][0]["holds"] is False
 
 
 def test_measure_prints_every_figure(hospital, run):

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 import typing
 from collections import Counter
@@ -27,8 +26,13 @@ Row = tuple[str, ...]
 SEVERAL = 3  # tables with the same row, from which on it is listed once
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference.md"
 EVERY_REQUIREMENT = (
-    "Each also takes `attackers`, by name as `attackers.NAME` above: the attackers that it holds "
-    "for; by default those of the job, or one who knows all quasi-identifiers."
+    "[The job file](job.md#requirements) says what each asks. Each also takes `attackers`, the "
+    "attackers that it holds for; by default those of the job, or one who knows all "
+    "quasi-identifiers. Keys of several requirements, then those of each alone:"
+)
+
+MOST_COMMANDS = (
+    "Most commands take `--json`, `--quiet` and `--debug`; `--help` of a command says so."
 )
 
 
@@ -58,7 +62,7 @@ def _commands() -> Iterator[str]:
     commands = list(_leaves(typer.main.get_command(app), "discreet"))
     rows_of = {name: _options(command) for name, command in commands}
     shared = _shared(rows_of.values())
-    yield from ("### Options of several commands", "")
+    yield from ("### Options of several commands", "", MOST_COMMANDS, "")
     yield from (*_table(("option", "meaning", "default"), shared), "")
     for name, command in commands:
         arguments = [one for one in command.params if one.param_type_name == "argument"]
@@ -92,15 +96,19 @@ def _options(command: Any) -> list[Row]:
 
 
 def _requirements() -> Iterator[str]:
-    """Yield the keys that several requirements have, then every requirement with its own."""
+    """Yield the keys that several requirements have, then those of each requirement alone."""
     listed = list(REQUIREMENTS.built_in.values())
     rows_of = {kind: _parameters(kind) for kind in listed}
     shared = _shared(rows_of.values())
     head = ("key", "type", "default", "meaning")
-    yield from ("### Keys of several requirements", "", *_table(head, shared), "")
+    yield from (*_table(head, shared), "")
+    rows: list[Row] = []
     for kind in listed:
-        yield from (f"### `{kind.name}`", "", _sentence(inspect.getdoc(kind) or ""), "")
-        yield from _rows_beside(head, rows_of[kind], shared)
+        common = [row[0] for row in rows_of[kind] if row in shared]
+        name = f"`{kind.name}`{'; also ' if common else ''}{', '.join(common)}"
+        for number, row in enumerate(row for row in rows_of[kind] if row not in shared):
+            rows.append((name if number == 0 else " ", *row))
+    yield from (*_table(("requirement", *head), rows), "")
 
 
 def _shared(all_rows: Iterable[list[Row]]) -> list[Row]:
@@ -113,7 +121,7 @@ def _rows_beside(head: Row, rows: list[Row], shared: list[Row]) -> Iterator[str]
     """Yield a table of the rows that are not shared, and the names of those that are."""
     if single := [row for row in rows if row not in shared]:
         yield from (*_table(head, single), "")
-    if names := [row[0] for row in rows if row in shared]:
+    if names := [row[0] for row in rows if row in shared and row[0] not in MOST_COMMANDS]:
         yield from (f"Also {', '.join(names)}.", "")
 
 

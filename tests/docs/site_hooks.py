@@ -21,6 +21,7 @@ MAP = ROOT / "docs" / "papers" / "map.csv"
 PLACE = re.compile(r"^<!-- map: ([\w-]+)(?:, (.*))? -->$", re.MULTILINE)
 SKIPPED = ("#", "!", "|", "<", "- ")  # headings, pictures, tables, lists
 RANKS = {"Start": 3, "Guides": 3, "Methods": 1, "Reports and attacks": 2}
+OF_PAGES = {"trust.md": 5}  # pages that answer questions of all tabs
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
@@ -66,11 +67,11 @@ def map_table(paper: str, chapter: str | None) -> str:
 
 def rank_of(path: str, nav: list[Any]) -> float:
     """Return how much the search prefers a page, by its tab."""
-    for tab in nav:
+    for tab in nav if path not in OF_PAGES else ():
         ((title, entries),) = tab.items()
         if path in str(entries):
             return RANKS.get(title, 0.5)
-    return 0.5
+    return OF_PAGES.get(path, 0.5)
 
 
 def llms(nav: list[Any], description: str) -> str:

@@ -1,4 +1,4 @@
-"""The page for R runs as it stands, where R is installed."""
+"""The program for R on the page of Python and R runs as it stands, where R is installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.docs.walk import environment
 
-PAGE = Path(__file__).parents[2] / "docs" / "r.md"
+PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 
 
 def _missing() -> str | None:

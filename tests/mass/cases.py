@@ -334,7 +334,7 @@ def _decomposition(draw: random.Random, case: Case, names: list[str]) -> None:
     case.parameters = {"l": {name: draw.randint(1, max(most[name], 1)) for name in chosen}}
     case.parameters["prefer"] = draw.choice([None, "nearby"])
     if draw.random() < 0.3:
-        case.parameters["conditional_l"] = {"l": 2, "reader": draw.choice(["pair", "row"])}
+        case.parameters["conditional_l"] = {"l": 2, "attacker": draw.choice(["pair", "row"])}
     if draw.random() < 0.1:
         case.parameters["beyond_permissible"] = True
         case.parameters["l"] = {name: ell + 1 for name, ell in case.parameters["l"].items()}

@@ -443,7 +443,7 @@ def broken_sets(case: Case, own: Original, manifest: Any, tables: dict[str, Rows
     conditional = case.parameters.get("conditional_l")
     if conditional:
         primary = manifest["method"]["primary"]
-        left = naive.left_to_reader(dict(sets), rows, names, primary, conditional["reader"])
+        left = naive.left_to_reader(dict(sets), rows, names, primary, conditional["attacker"])
         if min(left, default=2) < conditional["l"]:
             yield "conditional_l does not hold"
     if len(rows) <= SMALL:

@@ -137,7 +137,7 @@ def test_a_reader_who_knows_the_primary_value_keeps_l_values_or_harmless_ones(tm
         }
     )
     floor = {
-        "conditional_l": {"l": 3, "reader": reader},
+        "conditional_l": {"l": 3, "attacker": reader},
         "primary": "diagnosis",
         "beyond_permissible": True,
     }

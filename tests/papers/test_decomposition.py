@@ -140,7 +140,7 @@ def test_a_request_above_the_permissible_is_refused_with_both_numbers():
 
 
 def test_a_reader_s_floor_that_a_value_cannot_meet_is_refused_with_both_numbers():
-    asked = {"l": 3, "reader": "pair"}
+    asked = {"l": 3, "attacker": "pair"}
     with pytest.raises(dc.InfeasibleError, match=r"asks that 3 values of 'salary' .* with 1 only"):
         dc.publish(MICRODATA, job(conditional_l=asked), seed=0)
 

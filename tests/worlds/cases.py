@@ -96,7 +96,7 @@ def make_case(number: int) -> Case:
         for row in rows:  # each value of s has several of t, as the guarantee needs it
             person = int(row["id"][1:])
             row["s"], row["t"] = "abc"[person % width], "wxyz"[person // width % 4]
-        conditional = {"l": 2, "reader": draw.choice(["pair", "row"])}
+        conditional = {"l": 2, "attacker": draw.choice(["pair", "row"])}
         job["method"] = {name: {"primary": "s", "conditional_l": conditional}}
     if basis == COLLAPSE:
         for one in [*names, *(["terms"] if name == "quasi-sensitive" else [])]:

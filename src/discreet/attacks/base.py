@@ -255,7 +255,11 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain data."""
-        return {**asdict(self), "aim": str(self.aim), "verdict": str(self.verdict)}
+        details = {
+            "attacker" if key == "reader" else key: part for key, part in self.details.items()
+        }
+        shown = {"aim": str(self.aim), "verdict": str(self.verdict), "details": details}
+        return {**asdict(self), **shown}
 
 
 class Attack(Named):

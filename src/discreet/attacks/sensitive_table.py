@@ -171,7 +171,7 @@ def _bounds(scene: Scene, known: str | None, reader: str, lines: Lines) -> Float
     promised = [
         r.l
         for r in scene.requirements
-        if isinstance(r, ConditionalLDiversity) and r.known == known and r.reader == reader
+        if isinstance(r, ConditionalLDiversity) and (r.known, r.attacker) == (known, reader)
     ]
     if not promised:
         return None

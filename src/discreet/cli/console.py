@@ -170,8 +170,9 @@ def result_data(manifest: Manifest) -> dict[str, Any]:
     A manifest is written in those of its format: ``promises`` and ``readers``.
     """
     data = manifest.model_dump(mode="json", exclude_none=True)
-    return {{"promises": "guarantees", "readers": "attackers"}.get(key, key): part
-            for key, part in data.items()}  # fmt: skip
+    attackers = [finding.to_dict() for finding in manifest.readers]
+    return {"guarantees" if key == "promises" else key: part for key, part in data.items()
+            if key != "readers"} | {"attackers": attackers}  # fmt: skip
 
 
 def source_options(given: list[str] | None) -> dict[str, object]:

@@ -20,7 +20,7 @@ STATEMENT = {
 }  # fmt: skip
 _RELEASED = (
     "discreet:string format:integer kind:string method:object tables:object attributes:object "
-    "source_rows:integer published_rows:integer suppressed_rows:integer promises:array"
+    "source_rows:integer published_rows:integer suppressed_rows:integer guarantees:array"
 )
 # By command, and what it was given where that decides: key:type|type …
 RESULTS = {
@@ -32,7 +32,7 @@ RESULTS = {
     "attack of a table": "shape:string rows:integer original_rows:integer summary:statement "
     "attackers:array exact:object|null remarks:array",
     "audit of a series": "ok:boolean problems:array releases:array",
-    "audit": "ok:boolean unproved:integer promises:array problems:array "
+    "audit": "ok:boolean unproved:integer guarantees:array problems:array "
     "compared_with_original:boolean singling_out?:object",
     "check": "ok:boolean rows:integer persons:integer|null classes:integer sizes:array "
     "quasi_identifiers:array distances:object requirements:array figures:object remarks:array",

@@ -164,6 +164,11 @@ class ReaderFinding(_Part):
     people: int
     exact: bool
 
+    def to_dict(self) -> dict[str, Any]:
+        """The finding in the words of results."""
+        data = self.model_dump(mode="json")
+        return {"attacker": data.pop("reader"), **data}
+
 
 class TableUtility(_Part):
     """Utility figures of one set of classes or groups, derived from published files alone."""

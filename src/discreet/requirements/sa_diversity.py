@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy
@@ -35,6 +35,13 @@ from discreet.typing import Bools, Floats
 Reader = Literal["pair", "row"]
 
 PositiveInt = Annotated[int, Field(ge=1)]
+
+
+def with_attacker(given: object) -> object:
+    """Return parameters in which `reader`, the former name of `attacker`, is accepted too."""
+    if isinstance(given, Mapping) and "reader" in given and "attacker" not in given:
+        return {"attacker" if key == "reader" else key: part for key, part in given.items()}
+    return given
 
 
 class SaDiversity(Requirement):
@@ -120,14 +127,17 @@ class ConditionalLDiversity(Requirement):
     name: ClassVar[str] = "conditional-l-diversity"
 
     l: int = Field(ge=1, description="The least number of values left.")  # noqa: E741 (the job's key)
-    reader: Reader = Field(
-        default="row", description="The attacker: 'pair', or 'row', which is stronger."
-    )
+    attacker: Reader = Field(default="row", description="'pair', or 'row', which is stronger.")
     known: str = Field(description="The attribute with a known value: the primary one.")
     non_sensitive: Mapping[str, tuple[Value, ...]] | None = Field(
         default=None,
         description="Values that may be disclosed, by attribute; from `non_sensitive_values`.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _synonyms(cls, given: object) -> object:
+        return with_attacker(given)
 
     @property
     def algebra(self) -> Algebra:  # type: ignore[override]
@@ -158,7 +168,7 @@ class ConditionalLDiversity(Requirement):
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         spared = (self.non_sensitive or {}).get(attribute, ())
         kept = counts.kept
-        remaining = None if kept is None else kept(self.reader, self.known, spared)
+        remaining = None if kept is None else kept(self.attacker, self.known, spared)
         if remaining is None:
             raise InputError(
                 f"{self.name}: only a release by 'decomposition' whose primary attribute is "
@@ -178,6 +188,6 @@ class ConditionalLDiversity(Requirement):
         return [f"{self.name}: '{self.known}' is not a sensitive attribute. Allowed: {allowed}."]
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
-        form = f"conditional-l-diversity.{self.reader}.{unit.plural}"
+        form = f"conditional-l-diversity.{self.attacker}.{unit.plural}"
         sentence = Statement(form, known=self.known, l=self.l)
         return stating("guarantee.exempt", sentence) if self.non_sensitive else sentence

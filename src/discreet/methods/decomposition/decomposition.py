@@ -37,7 +37,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
 from discreet.errors import InfeasibleError, JobError
 from discreet.methods.base import Ability, Decomposed, NoiseValues, ShardedMethod, Task
@@ -71,6 +71,7 @@ from discreet.requirements.sa_diversity import (
     ConditionalLDiversity,
     Reader,
     SaDiversity,
+    with_attacker,
 )
 from discreet.statements import Statement
 from discreet.table.published import GROUP
@@ -85,9 +86,12 @@ class ConditionalL(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     l: int = Field(ge=2, description="The least number of values left.")  # noqa: E741 (the job's key)
-    reader: Reader = Field(
-        default="row", description="The attacker: 'pair', or 'row', which is stronger."
-    )
+    attacker: Reader = Field(default="row", description="'pair', or 'row', which is stronger.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _synonyms(cls, given: object) -> object:
+        return with_attacker(given)
 
 
 class DecompositionEntry(MethodEntry):
@@ -202,7 +206,7 @@ class Decomposition(ShardedMethod):
         if conditional:
             _check_floor(sensitive, targets, conditional)
         covered = np.concatenate(_covered_values(targets, conditional))
-        reader = READERS[conditional.reader] if conditional else NO_READER
+        reader = READERS[conditional.attacker] if conditional else NO_READER
         floor = conditional.l if conditional else 0
 
         def fill(start: NDArray[np.int64], member: NDArray[np.int32]) -> Noise:
@@ -255,7 +259,7 @@ class Decomposition(ShardedMethod):
                 )
         if self.conditional_l is not None and targets.others:  # else it would say nothing
             own = self.conditional_l
-            stated = ConditionalLDiversity(l=own.l, reader=own.reader, known=primary)
+            stated = ConditionalLDiversity(l=own.l, attacker=own.attacker, known=primary)
             asked += [one for one in stated.sparing(targets.harmless, ()) if one not in asked]  # type: ignore[misc]
         if not asked:
             return None
@@ -266,7 +270,7 @@ class Decomposition(ShardedMethod):
                     "conditional-l-diversity. Use 'noise: supported'."
                 ]
             )
-        reader: Reader = "row" if any(one.reader == "row" for one in asked) else "pair"
+        attacker: Reader = "row" if any(one.attacker == "row" for one in asked) else "pair"
         exempt = {
             name: tuple(
                 value for value in values if all(value in _exempt(one, name) for one in asked)
@@ -274,7 +278,7 @@ class Decomposition(ShardedMethod):
             for name, values in (asked[0].non_sensitive or {}).items()
         }
         return ConditionalLDiversity(
-            l=max(one.l for one in asked), reader=reader, known=primary,
+            l=max(one.l for one in asked), attacker=attacker, known=primary,
             non_sensitive={name: values for name, values in exempt.items() if values} or None,
         )  # fmt: skip
 

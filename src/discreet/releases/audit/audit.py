@@ -107,14 +107,14 @@ class Audit(Result):
         return {
             "ok": self.ok,
             "unproved": len(self.unproved),
-            "promises": [
+            "guarantees": [
                 {**promise.model_dump(mode="json"), "unproved": promise.unproved}
                 for promise in self.promises
             ],
             "problems": list(self.problems),
             "compared_with_original": self.compared,
             **({} if self.signed is None else {"signed": self.signed}),
-            **({"readers": [r.model_dump() for r in self.readers]} if self.readers else {}),
+            **({"attackers": [r.to_dict() for r in self.readers]} if self.readers else {}),
             **({"remarks": list(self.remarks)} if self.remarks else {}),
             **(
                 {}

@@ -77,7 +77,7 @@ def test_a_release_is_audited_attacked_measured_drawn_and_saved(
     assert audited.singling_out == audit.singling_out == release.manifest.singling_out
     assert_same_picture(audit.picture, audited.picture)
     again = dc.attack(tmp_path / "release", original=job, attacks=asked)
-    assert again.to_dict() == attacks.to_dict()
+    assert again == attacks
     assert dc.measure(tmp_path / "release", original=job).to_dict() == measures.to_dict()
     figures = json.loads((tmp_path / "release" / "manifest.json").read_text())
     assert figures.keys() >= {"promises", "utility", "coverage", "report_sha256"}

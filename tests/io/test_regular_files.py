@@ -174,6 +174,7 @@ ALLOWED = {
     ("io/writing.py", "ParquetFile"): "behind the audit's check of regular files",
     ("addons/spark/reading.py", "ParquetFile"): "behind require_file, and parts of the engine",
     ("statements.py", "read_text"): "a resource of the package",
+    ("addons/evidence/make.py", "read_text"): "a resource of the package",
     ("report/pieces.py", "read_text"): "a resource of the package",
     ("addons/studio/runs.py", "read_text"): "a result in the private folder",
     ("addons/studio/releases.py", "read_text"): "a record and a job in the library",

@@ -95,7 +95,7 @@ def test_the_publisher_reads_rows_and_people_and_the_release_holds_no_count_of_p
     place = release.save(tmp_path / "release", **UNATTACKED)
     both = f"{ROWS} of {ROWS} rows of {PEOPLE} people"
     assert both in "\n".join(
-        published_lines(release.manifest, release.private, place, release.verdict())
+        published_lines(release.manifest, release.private, place, release.verdict(), "job.yaml")
     )
     assert both in (tmp_path / "release.private.html").read_text(encoding="utf-8")
     said = " ".join(explain_privately(release.manifest, release.private))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import random
 
 import polars as pl
 import pytest
 import yaml
 from experiments.role_tables import Drawing
+from typer.testing import CliRunner
 
 import discreet as dc
+from discreet.cli.app import app
 from discreet.hierarchies.automatic import label_order
 from discreet.job.proposing.job_text import propose_job
 from discreet.job.proposing.questions import QUESTIONS
@@ -156,16 +157,15 @@ def test_a_wrong_answer_is_asked_again_and_ends_in_an_error(table):
         propose_job(table, table.parent, ask=ask)
 
 
-def test_the_command_reads_answers_from_standard_input(table, monkeypatch, capsys):
-    from discreet.cli.beginning import init
-
-    monkeypatch.setattr("sys.stdin", io.StringIO("\nage, sex\ndiagnosis\n"))
-    init(table, output=table.parent / "job.yaml", ask=True)
+def test_the_command_reads_answers_from_standard_input(table):
+    words = ["init", str(table), "--output", str(table.parent / "job.yaml"), "--ask"]
+    ended = CliRunner().invoke(app, words, input="\nage, sex\ndiagnosis\n")
+    assert ended.exit_code == 0, ended.output
     written = dc.Job.load(table.parent / "job.yaml")
     assert [n for n, a in written.attributes.items() if a.role is dc.Role.QUASI_IDENTIFIER] == [
         "age", "sex",
     ]  # fmt: skip
-    assert "1/8" in capsys.readouterr().err
+    assert "1/8" in ended.stderr
 
 
 def test_dates_of_other_formats_and_encodings(tmp_path):
@@ -241,10 +241,8 @@ def test_a_receiver_sets_the_attackers_and_says_where_numbers_come_from(table, r
         assert any(line.startswith(f"# {number}") for line in comments)
 
 
-def test_init_tries_its_job_and_repairs_it(tmp_path, capsys):
+def test_init_tries_its_job_and_repairs_it(tmp_path):
     """Age gives the diagnosis away: the first proposal is refused, the written job is not."""
-    from discreet.cli.beginning import init
-
     draw = random.Random(3)
     ages = [draw.randint(20, 79) for _ in range(600)]
     illness = ["flu", "gout", "asthma", "ulcer", "angina", "stroke"]
@@ -259,10 +257,12 @@ def test_init_tries_its_job_and_repairs_it(tmp_path, capsys):
     first = dc.propose(table, folder=tmp_path)
     with pytest.raises(dc.RiskError):
         dc.publish(None, first.job, seed=0).save(tmp_path / "refused")
-    init(str(table), output=tmp_path / "job.yaml", budget="60s", quiet=True)
+    words = ["init", str(table), "--output", str(tmp_path / "job.yaml"), "--budget", "60s"]
+    ended = CliRunner().invoke(app, words)
+    assert ended.exit_code == 0, ended.output
     text = (tmp_path / "job.yaml").read_text(encoding="utf-8")
     assert "As first proposed: 'Do not publish'" in text
     assert "# Changed: " in text
     assert "before discreet repair:" in text
-    assert "Changed: " in capsys.readouterr().out
+    assert "Changed: " in ended.stdout
     dc.publish(None, tmp_path / "job.yaml", seed=0).save(tmp_path / "release")

@@ -61,11 +61,11 @@ def test_a_parameter_without_a_place_and_a_place_without_a_parameter_are_errors(
 @given(st.text(min_size=1))
 def test_names_stay_as_they_are_in_every_language(name):
     for language in LANGUAGES:
-        written = Statement("columns.never-published", columns=(name, "b")).text(language)
+        written = Statement("verdict.guessed-roles", columns=(name, "b")).text(language)
         assert name in written
         with speaking(language):
             assert pieces.exact(name) in pieces.text(
-                Statement("columns.never-published", columns=(name,))
+                Statement("verdict.guessed-roles", columns=(name,))
             )
 
 

@@ -52,6 +52,7 @@ from discreet.methods.base import Generalized, Outcome, Progress, Projected, Spr
 from discreet.methods.registry import METHODS
 from discreet.pipeline.engine import AddedEngine, FormedTables, Reading
 from discreet.pipeline.read import SourceRows, require_columns, specs_of_job, specs_of_others
+from discreet.regular_files import read_whole
 from discreet.releases.audit.audit import (
     Audit,
     miscounted,
@@ -488,7 +489,7 @@ def audit_in_place(folder: Path, url: str) -> Audit:
     warehouse = opened_warehouse(url, Path.cwd(), read_only=True)
     try:
         for name, entry in manifest.tables.items():
-            text = (folder / entry.file).read_text(encoding="utf-8")
+            text = read_whole(folder / entry.file).decode()
             place = _named_table(text)
             counted[name] = counted_table(warehouse, place, manifest, name)
             if text != statement_of(place, entry, fingerprint(counted[name])):
@@ -501,7 +502,7 @@ def audit_in_place(folder: Path, url: str) -> Audit:
         problems += misstated_figures(manifest, audit.tally, audit.picture)
     if audit.singling_out is not None:
         problems += misstated_singling_out(counted, manifest, audit.singling_out)
-    if (folder / "manifest.json").read_bytes() != manifest.to_json().encode():
+    if read_whole(folder / "manifest.json") != manifest.to_json().encode():
         problems.append("'manifest.json' is not in the form in which discreet writes it")
     return replace(audit, problems=(*audit.problems, *problems))
 

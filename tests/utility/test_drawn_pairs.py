@@ -38,7 +38,8 @@ def test_drawn_pairs_estimate_the_divergence(wide, monkeypatch):
     exact = dc.measure(release, original=frame, queries=0)
     assert exact.divergence.pairs_drawn is None
     assert exact.divergence.release.ratio_interval is None
-    monkeypatch.setattr(divergence, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(divergence, "PAIR_SECONDS", 0.0)
+    monkeypatch.setattr(divergence, "FEWEST_PAIRS", 100)
     drawn = dc.measure(release, original=frame, queries=0)
     assert drawn.divergence.pairs_drawn == divergence.FEWEST_PAIRS
     low, high = drawn.divergence.release.ratio_interval

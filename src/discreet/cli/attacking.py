@@ -53,9 +53,9 @@ def attack(
         typer.Option("--knowledge", help="YAML file: list of attacks with their parameters."),
     ] = None,
     seconds: Annotated[
-        float | None,
+        float,
         typer.Option("--seconds", min=0, help="Time limit; the report lists what it cut off."),
-    ] = None,
+    ] = 300,
     quick: Annotated[
         bool,
         typer.Option("--quick", help="Estimate from targets drawn at random, with intervals."),

@@ -9,8 +9,9 @@ attributes.
 *Association*: Σ|I − I'| / Σ I, I' being the mutual information in p2, apart for both sorts of
 pairs; 0 where everything is kept.
 
-Of tables with so many pairs that all would take long (``MOST_ENTRIES``), pairs are drawn at random,
-and D is an estimate with an interval of 95 %: that of a ratio of two means (delta method).
+Pairs are counted in a random order. Where all would take longer than ``PAIR_SECONDS``, those that
+were counted are a sample, and D is an estimate with an interval of 95 %: that of a ratio of two
+means (delta method).
 
 One attacker for all kinds of release, so that they can be compared on one plot.
 
@@ -24,6 +25,7 @@ that may be disclosed harms no person.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations, product
@@ -32,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from discreet.requirements.mutual_information import NEGLIGIBLE
-from discreet.table.budgets import MOST_ENTRIES, SAMPLE, TABLE_CELLS
+from discreet.table.budgets import SAMPLE, TABLE_CELLS
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Persons
@@ -41,7 +43,8 @@ from discreet.typing import Bools, Floats, Ints
 from discreet.utility.implied import Implied, ImpliedUnlinked, exact
 
 Pair = tuple[Column, Column]
-FEWEST_PAIRS = 100  # that are drawn
+PAIR_SECONDS = 3.0  # of processor time, after which the pairs that were counted are a sample
+FEWEST_PAIRS = 10  # that are counted in any case
 
 
 @dataclass(frozen=True)
@@ -113,42 +116,55 @@ class Divergence:
 def diverge(original: CodedTable, release: Implied) -> Divergence:
     """Return how far a release is from the original, and the baseline."""
     sides = original.quasi_identifiers, original.sensitive
-    counted, drawn = _counted_pairs(original)
-    published, unlinked = _distances(original, [release, ImpliedUnlinked(sides, original.rows)])
+    (published, unlinked), counted = _distances(
+        original, [release, ImpliedUnlinked(sides, original.rows)]
+    )
+    countable = len(_countable_pairs(original))
     return Divergence(
         published,
         unlinked,
-        pairs_left_out=len(_pairs(original)) - len(_kept_pairs(original)),
-        pairs_drawn=len(counted) if drawn else None,
+        pairs_left_out=len(_pairs(original)) - countable,
+        pairs_drawn=counted if counted < countable else None,
     )
 
 
 def distance(original: CodedTable, release: Implied) -> DistributionDistance:
     """Return how far one distribution is from the original."""
-    (away,) = _distances(original, [release])
+    (away,), _ = _distances(original, [release])
     return away
 
 
-def _distances(original: CodedTable, releases: Sequence[Implied]) -> list[DistributionDistance]:
-    """Return how far some distributions are from the original, by the same pairs of columns."""
+def _distances(
+    original: CodedTable, releases: Sequence[Implied]
+) -> tuple[list[DistributionDistance], int]:
+    """Return how far some distributions are from the original, and by how many pairs of columns."""
     truth = exact([*original.quasi_identifiers, *original.sensitive], original.rows)
-    pairs, drawn = _counted_pairs(original)
+    pairs = _countable_pairs(original)
     figures = np.zeros((len(releases), len(pairs), 3))  # I, I', and the divergence, of each pair
-    for place, (first, second) in enumerate(pairs):
+    # Count pairs in a random order, as many as the time allows.
+    counted = np.zeros(len(pairs), bool)
+    ends = time.thread_time() + PAIR_SECONDS
+    for place in np.random.default_rng(0).permutation(len(pairs)).tolist():
+        if time.thread_time() > ends and counted.sum() >= FEWEST_PAIRS:
+            break
+        first, second = pairs[place]
         table = truth.pair_table(first, second)
         for number, release in enumerate(releases):
             figures[number, place] = _compare(table, release.pair_table(first, second))
-    identifying = np.array([first.role is Role.QUASI_IDENTIFIER for first, _ in pairs], bool)
-    return [
+        counted[place] = True
+    # The figures of both sorts of pairs, with an interval where not all were counted.
+    of_quasi = np.array([first.role is Role.QUASI_IDENTIFIER for first, _ in pairs], bool)
+    distances = [
         DistributionDistance(
             kl_divergence=kl_divergence(original, release),
-            ratio=_ratio(of_release),
-            association=_lost(of_release[identifying]),
-            association_sensitive=_lost(of_release[~identifying]),
-            ratio_interval=_ratio_interval(of_release) if drawn else None,
+            ratio=_ratio(of_release[counted]),
+            association=_lost(of_release[counted & of_quasi]),
+            association_sensitive=_lost(of_release[counted & ~of_quasi]),
+            ratio_interval=None if counted.all() else _ratio_interval(of_release[counted]),
         )
         for release, of_release in zip(releases, figures, strict=True)
     ]
+    return distances, int(counted.sum())
 
 
 def kl_divergence(original: CodedTable, release: Implied) -> float | None:
@@ -181,19 +197,10 @@ def _pairs(table: CodedTable) -> list[Pair]:
     return [*product(table.quasi_identifiers, table.sensitive), *combinations(table.sensitive, 2)]
 
 
-def _kept_pairs(table: CodedTable) -> list[Pair]:
+def _countable_pairs(table: CodedTable) -> list[Pair]:
+    """Return the pairs whose two-way tables are not too large."""
     pairs = _pairs(table)
     return [pair for pair in pairs if pair[0].cardinality * pair[1].cardinality <= TABLE_CELLS]
-
-
-def _counted_pairs(table: CodedTable) -> tuple[list[Pair], bool]:
-    """Return the pairs that are counted, and whether they were drawn from all."""
-    pairs = _kept_pairs(table)
-    most = max(MOST_ENTRIES // max(table.rows, 1), FEWEST_PAIRS)
-    if len(pairs) <= most:
-        return pairs, False
-    drawn = np.random.default_rng(0).choice(len(pairs), most, replace=False)
-    return [pairs[place] for place in np.sort(drawn)], True
 
 
 def _ratio(figures: Floats) -> float | None:

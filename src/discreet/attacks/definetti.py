@@ -15,8 +15,7 @@ the true pairs of half the people and no release.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +39,7 @@ from discreet.table.kernels.lists import (
 from discreet.typing import Bools, Codes, Floats, Ints, StopFlag
 
 ROUNDS = 30
-PEOPLE = 50_000  # at most so many learn and are guessed: whole groups, drawn at random
+PEOPLE = 25_000  # at most so many learn and are guessed: whole groups, drawn at random
 ENTRIES = 20_000_000  # pairs of a person and a value of the person's group
 SMALL_STATES = 256  # of the exact one-to-one posterior
 MOVED, STILL = 0.01, 0.001  # beliefs stay constant when so few of them move by more than so much
@@ -48,8 +47,6 @@ EQUAL = 1e-9  # beliefs that differ by less do so by rounding
 FEW_VALUES = 100  # an ordered quasi-identifier with more is cut into quantiles
 QUANTILES = 50
 SCORES = 2**17  # of people and values, in the cache together
-KEPT = 2**24  # places of pairs in the counts of joined quasi-identifiers; 128 MB
-JOINED = 2**15  # tuples of joined quasi-identifiers and a value, which are counted in one pass
 
 
 class Definetti(Attack):
@@ -289,17 +286,14 @@ def _learn(
     rows = np.bincount(counts.class_of_entry, counts.count, counts.classes)
     belief = counts.count[entry] / rows[group_of_person][person]
     share = np.maximum.reduceat(belief, first)
-    joint = _joined(values, sizes, max(min(JOINED, len(entry)) // counts.cardinality, 1))
-    places = []
-    if len(joint) * len(entry) <= KEPT:
-        places = [codes[person] * counts.cardinality + value for codes, _ in joint]
     for _ in range(ROUNDS):
         score = np.zeros(len(entry))
         total = np.bincount(value, belief, counts.cardinality)
-        for number, (codes, each) in enumerate(joint):
-            place = places[number] if places else codes[person] * counts.cardinality + value
-            seen = np.bincount(place, belief, prod(each) * counts.cardinality)
-            score += _likely(seen.reshape(*each, -1), total).reshape(-1)[place]
+        for codes, size in zip(values, sizes.tolist(), strict=True):
+            # Σ ln P(q_j | s), with 1 added to how often each q_j occurs with each s.
+            place = codes[person] * counts.cardinality + value
+            seen = 1.0 + np.bincount(place, belief, size * counts.cardinality)
+            score += np.log(seen.reshape(size, -1) / (total + size)).reshape(-1)[place]
         weight = np.exp(score - np.maximum.reduceat(score, first)[person])
         last = belief.copy()
         matching_beliefs_of_groups(
@@ -312,34 +306,3 @@ def _learn(
     best = np.flatnonzero(belief > np.maximum.reduceat(belief, first)[person] - EQUAL)
     best = best[np.diff(person[best], prepend=-1) > 0]  # of equal beliefs the first
     return value[best].astype(np.int64), share
-
-
-def _joined(
-    values: NDArray[np.int64], sizes: NDArray[np.int64], most: int
-) -> list[tuple[NDArray[np.int64], tuple[int, ...]]]:
-    """Join quasi-identifiers to fewer that have at most so many values; with the sizes of each."""
-    joint: list[tuple[NDArray[np.int64], tuple[int, ...]]] = []
-    for column in np.argsort(sizes, kind="stable"):
-        size = int(sizes[column])
-        if size == 1:
-            continue  # says nothing
-        codes, each = joint[-1] if joint else (values[column], ())
-        if each and prod(each) * size <= most:
-            joint[-1] = codes * size + values[column], (*each, size)
-        else:
-            joint.append((values[column], (size,)))
-    return joint
-
-
-def _likely(seen: NDArray[Any], total: NDArray[Any]) -> Floats:
-    """Return Σ ln P(q_j | s) for all tuples of joined q_j and all s, with 1 added to each count.
-
-    ``seen`` has how often each tuple occurs with each s, ``total`` how often each s does.
-    """
-    columns = seen.ndim - 1
-    likely = np.zeros(seen.shape)
-    for column, size in enumerate(seen.shape[:-1]):
-        others = tuple(other for other in range(columns) if other != column)
-        alone = 1.0 + seen.sum(axis=others, keepdims=True)
-        likely += np.log(alone / (total + size))
-    return likely

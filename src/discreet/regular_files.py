@@ -89,6 +89,18 @@ def read_text(
     return read_whole(path, what, most).decode(encoding)
 
 
+def named_text(path: str | Path, what: str) -> str:
+    """Return the text of a file that a user names; raise InputError where it cannot be read."""
+    try:
+        return read_text(path, what)
+    except OSError as error:
+        raise InputError(f"{what} {path}: {error.strerror}. Check the path.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{what} {path}: not UTF-8 at byte {error.start}. Save it as UTF-8."
+        ) from None
+
+
 @contextmanager
 def unpacking_at_most(limit: int | None) -> Iterator[None]:
     """Limit what each compressed file unpacks to, in bytes; None leaves it unlimited."""

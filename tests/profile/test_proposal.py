@@ -24,7 +24,7 @@ from tests.tables import coded_column
 
 import discreet as dc
 from discreet.job.identifying import checked_numbers
-from discreet.job.proposing.harmless_values import harmless_values
+from discreet.job.proposing.familiar_values import harmless_values
 from discreet.job.proposing.job_text import propose_job
 from discreet.job.proposing.role_judgement import MOST_KNOWN, suggest_person, suggest_roles
 from discreet.table.roles import Role

@@ -18,7 +18,7 @@ from discreet.job.model import Job
 from discreet.methods.base import Progress, no_progress
 from discreet.pipeline.prove import read_population
 from discreet.pipeline.release import Release
-from discreet.regular_files import path_of, read_text
+from discreet.regular_files import named_text, path_of
 
 
 def attack(
@@ -76,13 +76,7 @@ def parse_attacks(attacks: Sequence[Attack | str | Mapping[str, Any]]) -> list[A
 def read_attacks(path: str | Path) -> list[Attack]:
     """Attacks with their parameters from a YAML file: a list of them."""
     try:
-        written = yaml.safe_load(read_text(path, "Attacks"))
-    except OSError as error:
-        raise InputError(f"Attacks {path}: {error.strerror}. Check the path.") from None
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"Attacks {path}: not UTF-8 at byte {error.start}. Save it as UTF-8."
-        ) from None
+        written = yaml.safe_load(named_text(path, "Attacks"))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = "" if mark is None else f", line {mark.line + 1}"

@@ -58,7 +58,7 @@ from discreet.ledger.settings import LedgerSettings, hex_of
 from discreet.methods.series.beliefs.components import PublishedGroups
 from discreet.methods.series.beliefs.correlation import Correlation, Unstated, Value
 from discreet.pipeline.series import belief_problems, invariance_problems
-from discreet.regular_files import path_of, read_text
+from discreet.regular_files import named_text, path_of
 from discreet.releases.audit.audit import audit_folder, read_tables
 from discreet.releases.audit.shards import domains_of
 from discreet.releases.kinds.bucketized import (
@@ -483,7 +483,7 @@ def _correlation(
 
 def _read_persons(path: Path) -> list[dict[str, str]]:
     try:
-        reader = csv.DictReader(io.StringIO(read_text(path, "Persons"), newline=""))
+        reader = csv.DictReader(io.StringIO(named_text(path, "Persons file"), newline=""))
         lacking = [n for n in ("release", "person") if n not in (reader.fieldnames or ())]
         if lacking:
             raise InputError(
@@ -491,14 +491,8 @@ def _read_persons(path: Path) -> list[dict[str, str]]:
                 "(1, 2, …), person and the quasi-identifiers."
             )
         return list(reader)
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"Persons file {path}: not UTF-8 at byte {error.start}. Save it as UTF-8."
-        ) from None
     except csv.Error:
         raise InputError(f"Persons file {path}: not valid CSV. Save it as CSV.") from None
-    except OSError as error:
-        raise InputError(f"Persons file {path}: {error.strerror}. Check the path.") from None
 
 
 def _place(people: CodedTable, rows: Sequence[Mapping[str, str]], path: Path) -> Placed:

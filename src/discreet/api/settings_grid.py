@@ -84,9 +84,7 @@ class Setting:
         """Return the whole job, with its source and output, by this method and setting."""
         varied = self.job(base, base.with_role(Role.SENSITIVE))
         changed = {name: getattr(varied, name) for name in ("method", "requirements", "attackers")}
-        job = base.model_copy(update=changed)
-        job._folder = base.folder
-        return job
+        return base.model_copy(update=changed)
 
 
 def suited_settings(job: Job) -> list[Setting]:

@@ -10,7 +10,7 @@ from discreet.errors import InputError
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
 from discreet.methods.series.beliefs.correlation import Correlation, Unstated, problems_of
-from discreet.regular_files import read_text
+from discreet.regular_files import named_text
 from discreet.table.roles import ColumnSpec, Role
 
 HEADER = ("old", "new", "probability")
@@ -19,7 +19,7 @@ HEADER = ("old", "new", "probability")
 def read_correlation(path: Path, unstated: Unstated) -> Correlation:
     """Read and check a correlation table; an empty cell is a missing value."""
     try:
-        text = read_text(path, "Correlation table")
+        text = named_text(path, "Correlation table")
         reader = csv.DictReader(io.StringIO(text, newline=""))
         names = tuple(reader.fieldnames or ())
         if sorted(names) != sorted(HEADER):
@@ -38,12 +38,6 @@ def read_correlation(path: Path, unstated: Unstated) -> Correlation:
         ]
     except csv.Error:
         raise InputError(f"Correlation table {path}: not valid CSV. Save it as CSV.") from None
-    except OSError as error:
-        raise InputError(f"Correlation table {path}: {error.strerror}. Check the path.") from None
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"Correlation table {path}: not UTF-8 at byte {error.start}. Save it as UTF-8."
-        ) from None
     # One error names all problems of the rows.
     problems = problems_of(rows)
     if problems:

@@ -48,7 +48,7 @@ class Edit:
 
 def edited_job(job: Job, edits: Sequence[Edit]) -> Job:
     """Return a job with some edits; raise a JobError where the result is not valid."""
-    fields: dict[str, Any] = {name: getattr(job, name) for name in job.model_fields_set}
+    fields: dict[str, Any] = {}
     attributes: dict[str, Any] = dict(job.attributes)
     requirements: list[Any] = list(job.requirements)
     for edit in edits:
@@ -69,9 +69,7 @@ def edited_job(job: Job, edits: Sequence[Edit]) -> Job:
                 requirements.append(edit.value)
             else:
                 requirements[number] = _with_parameter(requirements[number], edit)
-    job_of_edits = Job(**{**fields, "attributes": attributes, "requirements": requirements})
-    job_of_edits._folder = job.folder
-    return job_of_edits
+    return job.changed(**fields, attributes=attributes, requirements=requirements)
 
 
 def _written(attribute: Any) -> dict[str, Any]:

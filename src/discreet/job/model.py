@@ -36,7 +36,7 @@ from discreet.job.yaml_lines import Places, load_yaml
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Ability, Method
 from discreet.methods.registry import METHODS, AnyMethod, unmet
-from discreet.regular_files import path_of, read_text
+from discreet.regular_files import named_text, path_of
 from discreet.requirements.attackers.attacker import Attacker
 from discreet.requirements.base import AttributeRequirement, Requirement
 from discreet.requirements.covered_values import LevelledRequirement
@@ -181,14 +181,7 @@ class Job(Part):
     def load(cls, path: str | Path) -> Job:
         """Read a job file; relative paths in it are relative to its folder."""
         path = path_of(path, "The job file")
-        try:
-            text = read_text(path, "Job file")
-        except OSError as error:
-            raise InputError(f"Job file {path}: {error.strerror}. Check the path.") from None
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"Job file {path}: not UTF-8 at byte {error.start}. Save it as UTF-8."
-            ) from None
+        text = named_text(path, "Job file")
         return cls.parse(text, place=str(path), folder=path.resolve().parent)
 
     @classmethod
@@ -248,8 +241,12 @@ class Job(Part):
 
     def using(self, method: Method | Mapping[str, Any] | str) -> Job:
         """Return the same job by another method; raise a JobError where it does not fit the job."""
-        fields = {name: getattr(self, name) for name in self.model_fields_set}
-        job = Job(**{**fields, "method": method})
+        return self.changed(method=method)
+
+    def changed(self, **fields: Any) -> Job:
+        """Return the same job with other fields; raise a JobError where it is not valid."""
+        written: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set}
+        job = Job(**{**written, **fields})
         job._folder = self._folder
         return job
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.errors import InputError
 from discreet.io.source import Source
 from discreet.job.model import Job
-from discreet.job.proposing.harmless_values import harmless_values
+from discreet.job.proposing.familiar_values import harmless_values
 from discreet.job.proposing.job_text import ProposedJob, propose_for
 from discreet.job.proposing.presets import PRESETS
 from discreet.job.proposing.role_judgement import Proposal, suggest_roles

@@ -8,23 +8,26 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from discreet.hierarchies.automatic import propose
+from discreet.job.edits import flow
 from discreet.job.identifying import count_uses, words_of
 from discreet.job.model import Job
 from discreet.job.parts import MASKED_AT_MOST, UNCHANGED
 from discreet.job.person_agreement import Agreement
-from discreet.job.proposing.derived_columns import without_derived
-from discreet.job.proposing.harmless_values import harmless_values
+from discreet.job.proposing.familiar_values import harmless_values
 from discreet.job.proposing.presets import SAFE_HARBOR, Plan, Preset, plan_for
 from discreet.job.proposing.questions import Ask, ask_plan
-from discreet.job.proposing.role_judgement import Proposal, suggest_person, suggest_roles
+from discreet.job.proposing.role_judgement import (
+    Proposal,
+    suggest_person,
+    suggest_roles,
+    without_derived,
+)
 from discreet.job.proposing.standard_codes import StandardHierarchy, standard_of
 from discreet.job.proposing.untyped_table import UntypedTable, read_untyped
 from discreet.job.proposing.vocabulary import Meaning, named_meanings
 from discreet.requirements.feasibility import excessive_share, rare_values
-from discreet.table.coded_table import CodedTable, Column
+from discreet.table.coded_table import Column
 from discreet.table.persons import CollapseRule, PersonCounts, persons_of, varying_persons
 from discreet.table.roles import Role, ValueType
 from discreet.table.secrets import Secret, find_secrets
@@ -160,24 +163,24 @@ def propose_for(
         elif standard is not None:
             role = replace(role, reason=f"{role.reason}; {standard.reason}")
         proposed[column.name] = role
-        lines.append(f"  {_flow(column.name)}: {_flow(entry)}  # {_comment(role)}\n")
+        lines.append(f"  {flow(column.name)}: {flow(entry)}  # {_comment(role)}\n")
         harmless = harmless_values(column) if role.role is Role.SENSITIVE else None
         if harmless is not None:
             values, reason = harmless
             lines.append(
                 f"  # Your decision: if these values of {column.name!r} are no secret, add to the "
-                f"line above {_flow({'non_sensitive_values': values})[1:-1]}  ({reason})\n"
+                f"line above {flow({'non_sensitive_values': values})[1:-1]}  ({reason})\n"
             )
     secrets = find_secrets([c for c in columns if plan.roles[c.name].role is Role.SENSITIVE])
     place = untyped.source_from(folder)
-    source = f"source: {_flow(place)}\n" if place else ""
+    source = f"source: {flow(place)}\n" if place else ""
     unit = ""
     if person is not None and persons is not None:
         keyed: dict[str, object] = {"column": person.name, "rows": "collapse"}
         disagreeing = Agreement.of(columns, [person.name], persons).disagreeing
         if disagreeing:
             keyed["disagreeing"] = max(disagreeing.values())
-        named = _flow(keyed)
+        named = flow(keyed)
         if disagreeing:
             named += f"  # rows of so many persons differ: {_counts(disagreeing)}"
         unit = f"# {persons.counts.sentence(repr(person.name))}\n" + _PERSON.format(named=named)
@@ -185,8 +188,7 @@ def propose_for(
         *untyped.notices,
         *plan.notes,
         *_sets_of_columns(plan.roles),
-        *_needs_of_methods(columns, plan.roles),
-        *(_rare_values(columns, plan.roles) if persons is None else ()),
+        *_needs_of_methods(columns, plan.roles, of_persons=persons is not None),
         *(secret.sentence for secret in secrets),
         *_risk_of_samples(plan.roles),
     ]
@@ -217,13 +219,15 @@ def _sets_of_columns(roles: Mapping[str, Proposal]) -> Iterator[str]:
     for stem, names in stems.items():
         if len(names) > 1 and stem not in roles:
             entry = {stem: {"role": "sensitive", "columns": names, "min_support": 20}}
-            yield f"Values of one attribute in {len(names)} columns may be one set: {_flow(entry)}"
+            yield f"Values of one attribute in {len(names)} columns may be one set: {flow(entry)}"
 
 
 LEAST_ELL = 2  # below it, diversity protects nothing
 
 
-def _needs_of_methods(columns: Iterable[Column], roles: Mapping[str, Proposal]) -> Iterator[str]:
+def _needs_of_methods(
+    columns: Iterable[Column], roles: Mapping[str, Proposal], *, of_persons: bool
+) -> Iterator[str]:
     """Say from counts which methods the sensitive attributes exclude, before any of them runs."""
     sensitive = [column for column in columns if roles[column.name].role is Role.SENSITIVE]
     shares = {column.name: excessive_share(column.counts, LEAST_ELL) for column in sensitive}
@@ -243,22 +247,16 @@ def _needs_of_methods(columns: Iterable[Column], roles: Mapping[str, Proposal]) 
             f"Values that a single row has: {listed}. An attacker who knows such a value finds its "
             "row in every release of whole sensitive rows (decomposition, unlinked, buckets)."
         )
+    few = [column.name for column in sensitive
+           if 0 < rare[column.name] <= MASKED_AT_MOST * len(column.codes)]  # fmt: skip
+    if few and not of_persons:
+        listed = ", ".join(f"'{name}'" for name in few)
+        yield f"To lift, mask or suppress those of {listed}, add to the line of each: rare: auto"
     if len(sensitive) > 1:
         yield (
             f"{len(sensitive)} attributes are sensitive: anatomy takes one; decomposition, "
             "msa-diversity, codip and unlinked take several."
         )
-
-
-def _rare_values(columns: CodedTable, roles: Mapping[str, Proposal]) -> Iterator[str]:
-    """Advise a treatment of sensitive values that one row has, where it costs little."""
-    for column in columns:
-        rare = int((column.counts == 1).sum())
-        if roles[column.name].role is Role.SENSITIVE and 0 < rare <= MASKED_AT_MOST * columns.rows:
-            yield (
-                f"{rare:,} of {column.cardinality:,} values of '{column.name}' occur once. To "
-                "lift, mask or suppress them, add to its line: rare: auto"
-            )
 
 
 def _stated_secrets(secrets: Sequence[Secret]) -> str:
@@ -269,7 +267,7 @@ def _stated_secrets(secrets: Sequence[Secret]) -> str:
     """
     if not secrets:
         return ""
-    lines = "".join(f"#   - {_flow(list(secret.columns))}\n" for secret in secrets)
+    lines = "".join(f"#   - {flow(list(secret.columns))}\n" for secret in secrets)
     return f"# secrets:  # columns that reveal each other, with one guarantee\n{lines}"
 
 
@@ -282,7 +280,7 @@ def _unconfirmed(roles: Mapping[str, Proposal]) -> str:
         return ""
     return (
         "# Guessed roles. Remove each name once its role is decided: until then no release is\n"
-        f"# 'Ready to sign'.\nunconfirmed: {_flow(guesses)}\n"
+        f"# 'Ready to sign'.\nunconfirmed: {flow(guesses)}\n"
     )
 
 
@@ -298,14 +296,14 @@ def _risk_of_samples(roles: Mapping[str, Proposal]) -> Iterator[str]:
 def _guarantees(plan: Plan) -> str:
     """Requirements, method, attacks and output of a job."""
     lines = ["requirements:                     # all must hold"]
-    lines += [f"  - {_flow(one)[1:-1]}" for one in plan.requirements]
+    lines += [f"  - {flow(one)[1:-1]}" for one in plan.requirements]
     if not any(one.role is Role.SENSITIVE for one in plan.roles.values()):
         lines.append("  # - distinct-l-diversity: {l: 3}   once an attribute is sensitive")
     if not plan.requirements:
         lines = ["requirements: []"]
     if plan.attackers:
         lines.append(f"attackers: {plan.attackers}")
-    lines.append(f"method: {_flow(plan.method)}")
+    lines.append(f"method: {flow(plan.method)}")
     if plan.attacks:
         lines.append("verify: attacks                   # before the release appears")
     lines.append("output: {path: release, format: csv}")
@@ -341,11 +339,3 @@ def _comment(proposal: Proposal) -> str:
     """The reason and the confidence; what a wrong role costs, where it is not certain."""
     said = f"{proposal.reason} ({proposal.confidence} confidence)"
     return said if proposal.confidence == "high" else f"{said}; {proposal.if_wrong}"
-
-
-def _flow(value: object) -> str:
-    """A value as YAML on one line."""
-    text = yaml.safe_dump(
-        value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10**9
-    )
-    return text.removesuffix("\n").removesuffix("\n...")

@@ -2,7 +2,8 @@
 
 The steps: what values and names say of each column alone (``_judge``); dates of birth against
 dates of events; one role for siblings; columns that follow from others; at most as many
-quasi-identifiers as an attacker plausibly knows; what a wrong role would cost. A column of unknown
+quasi-identifiers as an attacker plausibly knows; what a wrong role would cost; and one of several
+quasi-identifiers that say the same. A column of unknown
 meaning is sensitive: unprotected, a secret would be lost. A proposal is a starting point for
 review, never a decision: it cannot know the attacker's background knowledge. It repeats no value.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -33,7 +35,7 @@ from discreet.table.classes import classes_of
 from discreet.table.coded_table import Column
 from discreet.table.persons import persons_of
 from discreet.table.roles import Role, ValueType
-from discreet.table.secrets import find_dependencies
+from discreet.table.secrets import are_versions, find_dependencies, find_secrets
 
 MOST_KNOWN = 10  # quasi-identifiers: more of a person at once no attacker plausibly knows
 FEW_WEIGHTS = 5  # distinct weights of a sample, at least
@@ -455,3 +457,39 @@ def _cost(role: Role, share: float, now: float) -> str:
     if role.unchanged:
         return "if it is a secret, nothing protects it"
     return "if it identifies no person, analysts lose it for nothing"
+
+
+def without_derived(
+    columns: Iterable[Column], roles: Mapping[str, Proposal]
+) -> dict[str, Proposal]:
+    """Propose that a quasi-identifier which follows from another one is not published.
+
+    Two cells that say the same are coarsened apart from each other, and together tell more than
+    either. Of two ordered columns of which neither follows from the other, such as a birth date
+    and an age, the finer one is not published.
+    """
+    quasi = [c for c in columns if roles[c.name].role is Role.QUASI_IDENTIFIER]
+    reasons: dict[str, str] = {}
+    for secret in find_secrets(quasi):
+        for name in secret.columns[1:]:
+            sources = [one for one in secret.dependencies if one.second == name]
+            source = next((one for one in sources if one.first not in reasons), None)
+            if source is not None:
+                nearly = "" if source.exact else "nearly "
+                reasons[name] = f"it {nearly}follows from '{source.first}', which is published"
+    left = [column for column in quasi if column.name not in reasons]
+    for pair in combinations(left, 2):
+        if are_versions(*pair) and not {column.name for column in pair} & set(reasons):
+            finer, coarser = sorted(pair, key=lambda column: -np.count_nonzero(column.counts))
+            reasons[finer.name] = f"'{coarser.name}' says the same more coarsely, and is published"
+    dropped = {
+        name: replace(
+            roles[name],
+            role=Role.DROP,
+            reason=f"{roles[name].reason}; {reason}. To publish it, write 'role: quasi-identifier'",
+            confidence="medium",
+            if_wrong="analysts lose it",
+        )
+        for name, reason in reasons.items()
+    }
+    return {**roles, **dropped}

@@ -6,7 +6,6 @@ lists of familiar words. Reasons name forms and counts, never a value.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -19,8 +18,6 @@ from discreet.hierarchies.standard_codes import places_of_countries
 from discreet.job.identifying import without_accents
 from discreet.job.proposing.familiar_values import (
     FAMILIAR,
-    FAMILY_NAMES,
-    GIVEN_NAMES,
     STREET_WORDS,
 )
 from discreet.job.proposing.vocabulary import Meaning
@@ -49,7 +46,6 @@ _POSTCODE = (
 _FIVE_DIGITS = r"^\d{5}$"
 _MONEY = r"(?i)([$€£₺]|\b(eur|usd|gbp|try|tl|brl)\b|^[<>]?=? ?\d+(\.\d+)? ?k$)"
 _TWO_NAMES = r"^\p{Lu}[\p{L}'’.-]+(,? \p{Lu}[\p{L}'’.-]*){1,3}$"
-_ONE_NAME = r"^\p{Lu}[\p{Ll}'’-]+$"
 _ADDRESS = r"(?i)" + STREET_WORDS
 
 
@@ -135,18 +131,10 @@ def address_words(shape: Shape) -> bool:
 
 
 def _names(shape: Shape) -> tuple[Meaning, str] | None:
-    """Names of persons: capitalized words, of which a good share is known; they seldom repeat."""
-    if not _is_text(shape) or shape.distinct < MANY:
+    """Capitalized words that seldom repeat; listed names are found by the guard before."""
+    if not _is_text(shape) or max(shape.distinct, FEW_ROWS) > shape.rows:
         return None
-    several = shape.share(_TWO_NAMES) >= MOST
-    if not several and shape.share(_ONE_NAME) < MOST:
-        return None
-    known = GIVEN_NAMES | FAMILY_NAMES
-    plain = [without_accents(value).lower() for value in shape.some.to_list()]
-    hits = sum(any(word in known for word in re.findall(r"[a-z]+", value)) for value in plain)
-    if hits >= NAMES_KNOWN * len(plain):
-        return Meaning.NAME, "its values look like names of persons"
-    if several and shape.distinct > MOST * shape.rows and shape.rows >= FEW_ROWS:
+    if shape.share(_TWO_NAMES) >= MOST and shape.distinct > MOST * shape.rows:
         return Meaning.NAME, "its values are capitalized words that seldom repeat, as names do"
     return None
 

@@ -204,6 +204,7 @@ def page_of(rows: pl.DataFrame, lines: pl.DataFrame, name: str, beside: str) -> 
         f"Mean of {_listed(_tables(main))}, the tables on which most methods have a release at "
         f"ℓ = {OF_ELL}. Low and left is "
         "better; the baseline `unlinked` has an error of 1. " + bounded(rows),
+        overview(lines),
         "## What ℓ costs",
         f"![Error of associations against l]({beside}suite-l.svg)\n\n"
         f"Mean of {_listed(tables_of_ell(lines))}, the tables that allow every ℓ.",
@@ -259,6 +260,27 @@ def bounded(rows: pl.DataFrame) -> str:
     )
 
 
+def overview(lines: pl.DataFrame) -> str:
+    """A line for each method: means over the public tables on which most methods have a release."""
+    public = lines.filter(
+        pl.col("table").is_in(PUBLIC), pl.col("sensitive") == 2, pl.col("l") == OF_ELL
+    )
+    shown = {
+        "associations": "pair_error",
+        "counts": "query_error",
+        "acquaintance": "acquaintance_mean",
+        "insider": "insider_mean",
+    }
+    rows = []
+    for method, part in _of_methods(_where_all_run(public, ("table",))):
+        means = {head: part[name].mean() for head, name in shown.items()}
+        rows.append(
+            {"method": f"`{method}`"}
+            | {head: "–" if mean is None else f"{mean:.2f}" for head, mean in means.items()}
+        )
+    return markdown(rows)
+
+
 def main_table(lines: pl.DataFrame) -> str:
     """The main table: a line for each table and method."""
     shown = {
@@ -301,4 +323,4 @@ def _described(name: str) -> dict[str, object]:
     }
 
 
-__all__ = ["TIMES", "figures", "main_table", "page_of", "summary", "write_page"]
+__all__ = ["TIMES", "figures", "main_table", "overview", "page_of", "summary", "write_page"]

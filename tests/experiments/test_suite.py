@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import shutil
 
 import polars as pl
@@ -25,7 +26,7 @@ from experiments.suite import (
     run,
     settings_of,
 )
-from experiments.suite_page import figures, summary, write_page
+from experiments.suite_page import bounded, figures, overview, summary, write_page
 from experiments.suite_tables import TABLES, generated_name, hash_of
 from tests.docs.notebooks import ROOT
 from tests.real_data import real_data
@@ -189,6 +190,16 @@ def test_rows_of_the_results_come_out_again(method):
         )
         same = ("settings", "data_sha256", "failure", "rows")
         assert [again[name] for name in same] == [row[name] for name in same]
+
+
+def test_the_main_table_of_the_documentation_is_that_of_the_rows():
+    text = (ROOT / "docs" / "papers" / "index.md").read_text(encoding="utf-8")
+    rows = read_rows(RESULTS)
+    assert overview(summary(rows)).strip() in text
+    minutes = rows["row_seconds"].sum() / 60
+    assert f"{len(rows):,} runs, {minutes:.0f} minutes of processor time" in text
+    for method, share in re.findall(r"`([\w-]+)` \((\d+)%\)", bounded(rows)):
+        assert f"`{method}` ({share}%)" in text
 
 
 def test_the_results_fit_an_hour_and_name_their_commit():

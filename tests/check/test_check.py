@@ -39,7 +39,7 @@ def test_the_result_as_text_page_and_json_never_has_a_sensitive_cell(tmp_path):
     for shown in (str(found), page, json.dumps(found.to_dict())):
         assert "heart" not in shown
         assert "cancer" not in shown
-    assert "Failing classes: 1 of 3, with 4 rows: 1 of size 4" in str(found)
+    assert "Failing groups: 1 of 3, with 4 rows: 1 of size 4" in str(found)
     assert "condition equal, cost ordered" in str(found)
     assert "group_sizes" in found.charts()
     assert "2 of 3 requirements fail" in page
@@ -144,7 +144,7 @@ def test_masked_cells_are_a_value_and_said_so():
 def test_a_requirement_that_covers_no_sensitive_attribute():
     found = dc.check(GENERALIZED, **ROLES, k=2)
     assert found.remarks == (
-        "No requirement covers 'condition', 'cost': all rows of a class may have the same value.",
+        "No requirement covers 'condition', 'cost': all rows of a group may have the same value.",
     )
 
 

@@ -58,7 +58,7 @@ def test_the_hook_of_pre_commit(project):
     spoil(project)
     done = run(project, *hook)
     assert done.returncode == 1
-    assert "Failing classes: 1 of 2, with 3 rows" in done.stdout
+    assert "Failing groups: 1 of 2, with 3 rows" in done.stdout
 
 
 def test_the_workflow_of_github(project):

@@ -190,7 +190,9 @@ def _text(where: str, path: Path) -> str:
             f"{where}: line {line} is not UTF-8. Save the file as UTF-8."
         ) from error
     except OSError as error:
-        raise HierarchyError(f"{where}: {path} can't be read: {error.strerror}.") from error
+        raise HierarchyError(
+            f"{where}: cannot read {path} ({error.strerror}). Check the path."
+        ) from error
 
 
 def _rows(text: str, delimiter: str, limit: int | None = None) -> list[_Row]:

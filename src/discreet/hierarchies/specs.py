@@ -371,7 +371,7 @@ class Standard(HierarchySpec):
             if self.standard != "postcode":
                 raise ValueError("'keep' is for the standard 'postcode'")
             if self.keep[-1] < 1 or any(more <= less for more, less in pairwise(self.keep)):
-                raise ValueError("'keep' has numbers of characters that fall, such as [3, 2, 1]")
+                raise ValueError("'keep' must list decreasing character counts, such as [3, 2, 1]")
         return self
 
     def build(self, column: Column, folder: Path) -> Hierarchy:

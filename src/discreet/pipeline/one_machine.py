@@ -165,7 +165,9 @@ class LocalTables(FormedTables):
 
     def _with_cells(self) -> Mapping[str, PublishedTable]:
         if not all(table.columns for table in self.published.values()):
-            raise RuntimeError("The tables were freed once they were written: read their files.")
+            raise RuntimeError(
+                "The tables are no longer in memory, since they were written. Read their files."
+            )
         return self.published
 
     def read_back(self, folder: Path, manifest: Manifest, progress: Progress) -> LocalReading:

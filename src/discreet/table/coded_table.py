@@ -144,7 +144,7 @@ class Column(Derives):
         )
 
     def _spelled(self, text: pl.Series) -> pl.Series:
-        """Return texts as they are published: known ones as here, others of the same type."""
+        """Return texts as they are published: in the column's spelling, or in that of its type."""
         if self.values.dtype != pl.String:
             return _typed(text, self.values.dtype)
         spelling = dict(zip(self.text.to_list(), self.values.to_list(), strict=True))

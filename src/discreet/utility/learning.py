@@ -51,7 +51,10 @@ class Skill:
 
     @property
     def skill(self) -> float | None:
-        """1 as from the original, 0 as from nothing; None where the original teaches nothing."""
+        """Return 1 for a model as good as the original's, 0 for one as good as none.
+
+        None where a model learns nothing from the original.
+        """
         learnt = self.floor.log_loss - self.original.log_loss
         if learnt <= NOTHING_LEARNT:
             return None

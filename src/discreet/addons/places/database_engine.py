@@ -172,7 +172,7 @@ class DatabaseEngine(AddedEngine[CountedSource, Outcome]):
                 "use --engine local or spark."
             )
         if size == 0:
-            raise InputError(f"{warehouse.name}: the table has columns but no rows.")
+            raise InputError(f"{warehouse.name}: the table has no rows. Check the source.")
         frame = warehouse.frame(f"SELECT * FROM {COUNTS} ORDER BY {ENTRY}")
         raw = frame.drop(ENTRY, TIMES)
         raw = raw.rename(dict(zip(raw.columns, coded, strict=True)))
@@ -339,7 +339,7 @@ class TablesInPlace(FormedTables):
         self.warehouse.run("COMMIT")
 
     def problems(self, manifest: Manifest, counted: Mapping[str, CodedTable]) -> list[str]:
-        """Return where written tables are not those that were formed, or not of their source."""
+        """Return how the written tables differ from those formed, and from their source."""
         formed = {
             name: code_frame(to_frame(table.columns, FrameKind.POLARS), specs_of(manifest, name))
             for name, table in self.published.items()

@@ -241,7 +241,7 @@ def code_of_own(split: SourceSplit, lookups: Mapping[str, Lookup]) -> dict[str, 
         split_texts = values.filter(pl.col("c") == name)["v"].to_arrow().cast(pa.string())
         place = pc.index_in(split_texts, texts)
         if place.null_count:
-            raise ValueError("a value was not there when values were counted")
+            raise ValueError(f"'{name}': the source changed while it was read. Publish again.")
         code_of[name] = code_of_raw[place.to_numpy()]
     return code_of
 

@@ -95,7 +95,7 @@ def _text_files(source: Source) -> list[Source]:
         return source.files
     files = sorted(p for p in source.path.iterdir() if p.is_file() and p.name[0] not in "._")
     if not files:
-        raise InputError(f"{source.path}: there is no file in the folder.")
+        raise InputError(f"{source.path}: the folder has no file. Check the path.")
     kind = source.resolved_format
     return [source.model_copy(update={"path": path, "format": kind}) for path in files]
 

@@ -113,7 +113,7 @@ class FileStretch:
 
 
 class _Lines(io.RawIOBase):
-    """The lines of a file up to a place where one begins."""
+    """The lines of a file that begin before a place in it."""
 
     def __init__(self, file: io.BufferedReader, end: int) -> None:
         super().__init__()

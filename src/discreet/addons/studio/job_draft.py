@@ -126,7 +126,7 @@ class JobDraft:
     def _set_role(self, name: str, role: object) -> None:
         """Give a column another role, with what is known of it in this role."""
         if role not in _ROLE_NAMES:
-            raise RefusedError(422, f"A role is one of: {', '.join(_ROLE_NAMES)}.")
+            raise RefusedError(422, f"Unknown role. Allowed: {', '.join(_ROLE_NAMES)}.")
         role = UNCHANGED if role == Role.INSENSITIVE else str(role)
         before = self._job["attributes"].get(name) or {"role": str(Role.DROP)}
         if before.get("role") == role:
@@ -227,7 +227,7 @@ class JobDraft:
 
     def _set_types(self, names: Sequence[str], kind: object) -> None:
         if kind not in TYPES:
-            raise RefusedError(422, f"A type is one of: {', '.join(TYPES)}.")
+            raise RefusedError(422, f"Unknown type. Allowed: {', '.join(TYPES)}.")
         for name, attribute in zip(names, self._published(names), strict=True):
             attribute["type"] = kind
             attribute.pop("format", None)

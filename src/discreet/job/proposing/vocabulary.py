@@ -393,7 +393,7 @@ def named_meanings(words: str) -> Iterator[tuple[Meaning, str]]:
     kept = [word for word in words.split() if f" {word} " not in _FILLING]
     name = " ".join(kept) or words
     for meaning, pattern in _patterns().items():
-        said = _said(pattern, name)
+        said = _matching_words(pattern, name)
         if said is not None:
             yield meaning, said
 
@@ -426,8 +426,8 @@ def stem_meanings(words: str) -> Iterator[tuple[Meaning, str]]:
                 break
 
 
-def _said(pattern: _Pattern, name: str) -> str | None:
-    """The words of a name that fit a pattern."""
+def _matching_words(pattern: _Pattern, name: str) -> str | None:
+    """Return the words of a name that fit a pattern; None where none do."""
     for parts in pattern.together:
         found = [match for part in parts if (match := part.search(name))]
         if len({match.start() for match in found}) == len(parts):

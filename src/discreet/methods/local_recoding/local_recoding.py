@@ -218,7 +218,7 @@ class Recoding:
             named = "all rows below one combination of the hierarchies' top labels as one"
             remedies = ("add a level '*' to the hierarchies",)
         raise infeasible(
-            f"local-recoding: no classes meet the requirements, not even {named}",
+            f"local-recoding: no groups meet the requirements, not even {named}",
             self.promises.requirements,
             self.promises.counts(*whole),
             self.promises.domains,

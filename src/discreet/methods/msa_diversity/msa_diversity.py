@@ -417,9 +417,9 @@ def _unplaced(groups: DiverseGroups) -> int:
 
 
 def _along(groups: DiverseGroups, rows: Ints) -> tuple[Ints, Ints]:
-    """The groups that have their place at one of some rows of the curve, and these places.
+    """Return the groups whose place on the curve is one of ``rows``, and these places.
 
-    A group has its place at one of its own rows.
+    The place of a group is one of its own rows.
     """
     group = groups.group_of_row[rows]
     here = (group >= 0) & (groups.first[group] == rows)
@@ -450,7 +450,7 @@ def settle_with_donors(rows: Rows, groups: DiverseGroups, nearest: int, limits: 
 
 
 def _rows_around(rows: Ints, reach: int, count: int) -> Ints:
-    """All rows of the curve, of so many, that are at most ``reach`` from one of some rows."""
+    """Return the rows of a curve of ``count`` rows that are within ``reach`` of one of ``rows``."""
     end = np.minimum(rows + reach + 1, count)
     start = np.maximum(rows - reach, np.concatenate([[0], end[:-1]]))
     length = end - start

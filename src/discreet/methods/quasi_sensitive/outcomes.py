@@ -198,7 +198,7 @@ def _by_remaining(
 # Compiled: called for every group.
 @kernel
 def labels_of_sets(bits: Words, weight: Floats, rows: int) -> Linked:
-    """The labels of bit rows as lists, and the share of one unit of weight in a group of rows."""
+    """Return the labels of each set of bits as a list, and the belief by a unit of weight."""
     outcomes, words = bits.shape
     start = np.zeros(outcomes + 1, np.int64)
     for outcome in range(outcomes):

@@ -65,7 +65,7 @@ def most_that_group(counts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
 def choose_rows(
     rows: Ints, codes: Codes, quota: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Return which of some rows are chosen, by chance, if of each value only so many may be."""
+    """Return a random choice of rows with at most ``quota`` rows of each value, as a mask."""
     shuffled = rng.permutation(len(rows))
     order = shuffled[np.argsort(codes[rows][shuffled], kind="stable")]
     ordered = codes[rows][order]

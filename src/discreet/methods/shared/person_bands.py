@@ -79,7 +79,7 @@ def _too_few(band: Band) -> InfeasibleError:
 
 
 class _Bands:
-    """The forming of bands of one table."""
+    """Form the bands of one table."""
 
     def __init__(self, task: Task, persons: Persons, rank: Ints, grouped: Grouped) -> None:
         self.task, self.persons, self.rank, self.grouped = task, persons, rank, grouped

@@ -205,7 +205,7 @@ class Kind(ABC):
         """The counts that decide the guarantees, from published tables alone."""
 
     def order_problems(self, tables: Tables) -> list[str]:
-        """What the order of rows discloses. Some thousands of rows show it: all, or the first."""
+        """Return what the order of rows discloses, by all rows or by the first thousands."""
         return []
 
     @abstractmethod

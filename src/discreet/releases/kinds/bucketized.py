@@ -502,7 +502,9 @@ def _count_groups(sensitive: CodedTable, refined: bool) -> ClassCounts:
         return count_classes(classes, sensitive.sensitive, refined=refined)
     if len(sensitive.sensitive) != 1:
         columns = len(sensitive.sensitive)
-        raise ReleaseError(f"'{SENSITIVE}' counts the values of {columns} columns, not of one.")
+        raise ReleaseError(
+            f"'{SENSITIVE}' has a count beside {columns} columns; it belongs to one."
+        )
     (column,) = sensitive.sensitive
     shape = (group.cardinality, column.cardinality)
     counts = sum_counts(group.codes.astype(np.int64), column.codes, weights, shape)

@@ -16,7 +16,7 @@ import discreet as dc
 from discreet.attacks import base, class_attacks, run
 from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import Attack, Finding, Scene
-from discreet.attacks.non_membership import _greedy_facts
+from discreet.attacks.non_membership import _search_facts
 from discreet.attacks.registry import all_attacks
 from discreet.attacks.run import AttackReport, run_attacks
 from discreet.releases.kinds.base import Kind
@@ -202,9 +202,9 @@ def test_facts_about_many_values_are_the_greedy_choice(data):
     mass = np.array(data.draw(st.lists(st.integers(1, 4), min_size=len(rows), max_size=len(rows))))
     belief, values = np.zeros(len(rows)), 4 * attributes
     start = np.arange(len(rows) + 1) * attributes
-    _greedy_facts(
-        start, codes.ravel(), mass.astype(float), values, bits, codes[:, 0].copy(), start[:-1],
-        start[1:], codes.ravel(), np.arange(values), belief, np.zeros(1, np.uint8),
+    _search_facts(
+        start, codes.ravel(), mass.astype(float), values, bits, False, codes[:, 0].copy(),
+        start[:-1], start[1:], codes.ravel(), np.arange(values), belief, np.zeros(1, np.uint8),
     )  # fmt: skip
     held = [(set(own), count) for own, count in zip(codes.tolist(), mass.tolist(), strict=True)]
     assert belief == pytest.approx([greedy_belief(held, own, bits) for own in codes.tolist()])

@@ -49,10 +49,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.attacks.series_beliefs import Series, beliefs_together, members_of
+from discreet.attacks.series_beliefs import MOST_COMPONENTS, Series, beliefs_together, members_of
 from discreet.methods.series.beliefs.components import components
 from discreet.methods.series.beliefs.correlation import Value
 from discreet.methods.series.beliefs.enumeration import MOST_PEOPLE
+from discreet.table.budgets import TABLE_CELLS
 from discreet.typing import Ints
 
 ALL = np.iinfo(np.int64).max  # rows left of a person whom no attack concerns
@@ -164,8 +165,6 @@ def _rows(series: Series, groups: set[int]) -> Counter[Value]:
 
 
 MOST_WORLDS = 200_000
-MOST_COMPONENTS = 20_000  # whose worlds are listed one by one
-MOST_PAIRS = 20_000_000  # worlds times pairs of people of a component
 
 
 @dataclass(frozen=True)
@@ -261,7 +260,7 @@ def _agreeing(
         if not len(first) or not len(left):
             continue
         same = left[:, first] == left[:, second]  # (worlds, pairs)
-        if alike is None and same.size <= MOST_PAIRS:
+        if alike is None and same.size <= TABLE_CELLS:
             belief = _given_any_pair(same)
         else:
             belief = same.mean(axis=0)

@@ -25,6 +25,7 @@ from discreet.attacks.base import IN_TABLE, Attack, Finding, Scene, wilson
 from discreet.releases.adversary_view import AdversaryView, KnownMembers
 from discreet.releases.worlds.permanents import matching_beliefs_of_groups
 from discreet.statements import Statement
+from discreet.table.budgets import IN_CACHE, TABLE_CELLS
 from discreet.table.code_maps import recoded
 from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, order_by_class
@@ -40,13 +41,11 @@ from discreet.typing import Bools, Codes, Floats, Ints, StopFlag
 
 ROUNDS = 30
 PEOPLE = 25_000  # at most so many learn and are guessed: whole groups, drawn at random
-ENTRIES = 20_000_000  # pairs of a person and a value of the person's group
 SMALL_STATES = 256  # of the exact one-to-one posterior
 MOVED, STILL = 0.01, 0.001  # beliefs stay constant when so few of them move by more than so much
 EQUAL = 1e-9  # beliefs that differ by less do so by rounding
 FEW_VALUES = 100  # an ordered quasi-identifier with more is cut into quantiles
 QUANTILES = 50
-SCORES = 2**17  # of people and values, in the cache together
 
 
 class Definetti(Attack):
@@ -152,7 +151,7 @@ def _chosen_members(
     small = whole[reading.size[whole] <= PEOPLE // 4]  # many groups teach more than a large one
     order = rng.permutation(small if len(small) else whole)
     size = reading.size[order]
-    within = (np.cumsum(size) <= PEOPLE) & (np.cumsum(size * distinct[order]) <= ENTRIES)
+    within = (np.cumsum(size) <= PEOPLE) & (np.cumsum(size * distinct[order]) <= TABLE_CELLS)
     within[:1] = True
     chosen = np.zeros(reading.groups, bool)
     chosen[order[within]] = True
@@ -258,7 +257,7 @@ def _classifier_accuracy(
             likely.append(np.log(joint / joint.sum(axis=0)))
         tested = np.flatnonzero(test)
         hit = np.empty(len(tested), np.bool_)
-        for part in stretches(np.full(len(tested), classes), SCORES):  # few enough for the cache
+        for part in stretches(np.full(len(tested), classes), IN_CACHE):  # few enough for the cache
             score = np.tile(np.log(prior), (part.stop - part.start, 1))
             for column, score_of_code in zip(values, likely, strict=True):
                 score += score_of_code[column[tested[part]]]

@@ -27,7 +27,7 @@ numbers, each weighed by the arrangements that it represents, and only where the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from math import comb, factorial, lgamma
@@ -41,12 +41,12 @@ from discreet.attacks import base
 from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import IN_TABLE, Attack, Finding, Scene, summarize, wilson, wilson_low
 from discreet.attacks.beliefs import beliefs_in
+from discreet.attacks.views import RowView
 from discreet.errors import InfeasibleError
 from discreet.methods.base import Bucketized, Generalized, Method, Secrets, Task
 from discreet.methods.registry import METHODS
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.kinds.base import Kind
-from discreet.releases.worlds.placement import Placement
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.statements import Statement
 from discreet.table.classes import Classes, group_codes
@@ -57,6 +57,7 @@ from discreet.typing import Codes, Floats
 
 RERUN_ROWS = 200
 DRAWN_CELLS = 20_000_000  # rows that are dealt out in all drawn worlds together
+FEWEST_DRAWS = 20
 Z = 4.0
 DEALINGS = 20_000  # ways to deal out a class's rows to its types; beyond, worlds are drawn
 DRAWN = 2000
@@ -240,12 +241,14 @@ def _by_predecessors(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Ju
     others = [r for r in requirements if not isinstance(r, SizeRequirement)]
     open_nodes = [classes for classes in finer if _passes(scene, reading, classes, None, on_size)]
     original = scene.task.table
-    draws = max(20, min(1000, DRAWN_CELLS // max(original.rows, 1)))
+    draws = max(FEWEST_DRAWS, min(1000, DRAWN_CELLS // max(original.rows, 1)))
     by_group = np.argsort(reading.group_of_person, kind="stable")
     rows_by_group = np.argsort(reading.group_of_row, kind="stable")
-    remaining = 0
-    for number in range(draws if open_nodes else 0):
-        scene.progress("minimality", number / draws)
+    remaining = drawn = 0
+    while open_nodes and drawn < draws:
+        if drawn >= FEWEST_DRAWS and scene.budget.spent:
+            break  # the worlds drawn before are a sample too
+        drawn += 1
         key = scene.rng.random(reading.rows)
         dealt = rows_by_group[np.lexsort((key, reading.group_of_row[rows_by_group]))]
         row_of_person = np.empty(original.rows, np.int64)
@@ -253,15 +256,13 @@ def _by_predecessors(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Ju
         remaining += not any(
             _passes(scene, reading, classes, row_of_person, others) for classes in open_nodes
         )
-    acceptance = wilson(remaining, draws, Z)[0] if open_nodes else 1.0
+    acceptance = wilson(remaining, drawn, Z)[0] if open_nodes else 1.0
     if acceptance <= 0.01:
         return None, Statement("worlds.rejected")
-    columns = reading.sensitive.values()
-    truth = {column.name: recoded(column, original[column.name]) for column in columns}
     person = np.arange(original.rows)
     judged = {
         name: Judged(person, np.minimum(share / acceptance, 1.0), share)
-        for name, share in share_of_truth(reading, truth).items()
+        for name, share in share_of_truth(scene, reading).items()
     }
     if not open_nodes:
         return judged, "exact"
@@ -353,7 +354,7 @@ def leaf_beliefs(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Judged
     classes, first = np.unique(reading.group_of_person[person], return_index=True)
     chosen = classes[np.argsort(first)].astype(np.int64)
     # Where no cut may divide a class, every arrangement of its rows is a world.
-    belief = share_of_truth(reading, truth)
+    belief = share_of_truth(scene, reading)
     sure = {name: share.copy() for name, share in belief.items()}
     drawn = False
     judged = len(person)
@@ -384,18 +385,13 @@ def leaf_beliefs(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Judged
     return by_attribute, how
 
 
-def share_of_truth(reading: AdversaryView, truth: Mapping[str, Codes]) -> dict[str, Floats]:
+def share_of_truth(scene: Scene, reading: AdversaryView) -> dict[str, Floats]:
     """(people,) The share of each person's true value in the class, by attribute.
 
     Every person fits one class.
     """
-    people = replace(
-        reading,
-        placement=Placement.identity(reading.groups),
-        place_of_target=reading.group_of_person,
-        truth=truth,
-    )
-    plain = {name: beliefs_in(people, name) for name in truth}
+    people = RowView(reading).of_people(scene).reading
+    plain = {name: beliefs_in(people, name) for name in people.sensitive}
     return {name: beliefs.belief[beliefs.line_of_target] for name, beliefs in plain.items()}
 
 

@@ -277,16 +277,11 @@ def _greatest(
         together = bits == 1 or (bits == 2 and values <= EXACT_VALUES)
         exact = exact and together
         first, last = line_start[place], line_start[place + 1]
-        if together:
-            _all_facts(
-                held_start, held, mass, values, bits, line_truth[first:last], own_start[first:last],
-                own_end[first:last], target_value, local, belief[first:last], stop,
-            )  # fmt: skip
-        else:
-            _greedy_facts(
-                held_start, held, mass, values, bits, line_truth[first:last], own_start[first:last],
-                own_end[first:last], target_value, local, belief[first:last], stop,
-            )  # fmt: skip
+        _search_facts(
+            held_start, held, mass, values, bits, together, line_truth[first:last],
+            own_start[first:last], own_end[first:last], target_value, local, belief[first:last],
+            stop,
+        )  # fmt: skip
         if stop[0]:
             return belief, False
         for edge in range(place_start[place], place_start[place + 1]):
@@ -329,46 +324,6 @@ def _tally(
                 pairs[held[position], held[other]] += mass[holder]
                 pairs[held[other], held[position]] += mass[holder]
     return total
-
-
-# Compiled: all pairs of values, for every target.
-@kernel
-def _all_facts(
-    start: Ints,
-    held: Ints,
-    mass: Floats,
-    values: int,
-    bits: int,
-    line_truth: Ints,
-    own_start: Ints,
-    own_end: Ints,
-    target_value: Ints,
-    local: Ints,  # the number of a value within the place
-    belief: Floats,  # (lines,) written
-    stop: StopFlag,
-) -> None:
-    """Try every fact, or every two, by the counts of values and of pairs of values."""
-    room = values if bits > 1 else 0
-    none = np.zeros(values, np.bool_)
-    single, of_truth = np.zeros(values), np.zeros(values)
-    pairs, pairs_of_truth = np.zeros((room, room)), np.zeros((room, room))
-    total = _tally(start, held, mass, -1, none, single, pairs)
-    is_own = np.zeros(values, np.bool_)
-    last = np.int64(-1)
-    for line in range(len(line_truth)):
-        if stop[0]:
-            return
-        truth = local[line_truth[line]]
-        if truth < 0:  # the truth was not published in any group that fits
-            continue
-        if truth != last:
-            last = truth
-            _tally(start, held, mass, truth, none, of_truth, pairs_of_truth)
-        _mark(is_own, target_value[own_start[line] : own_end[line]], local, True)
-        belief[line] = _best(
-            single, pairs, of_truth, pairs_of_truth, truth, is_own, values, bits, total
-        )
-        _mark(is_own, target_value[own_start[line] : own_end[line]], local, False)
 
 
 # Compiled: called for every target.
@@ -429,14 +384,15 @@ def _best(
     return float(min(best, 1.0))
 
 
-# Compiled: passes over the holders of a place for every first fact.
+# Compiled: searches among the values of a place for every target.
 @kernel
-def _greedy_facts(
+def _search_facts(
     start: Ints,
     held: Ints,
     mass: Floats,
     values: int,
     bits: int,
+    together: bool,
     line_truth: Ints,
     own_start: Ints,
     own_end: Ints,
@@ -445,18 +401,22 @@ def _greedy_facts(
     belief: Floats,  # (lines,) written
     stop: StopFlag,
 ) -> None:
-    """Bar one value after the other, each time the one that leaves the greatest share.
+    """Try every fact, or every two ``together``; else bar one value after the other, greedily.
 
-    Targets with the same truth mostly bar the same first value, so the holders without it are
-    counted once for these.
+    Both by the counts of values and of pairs of values. Greedily, each value is the one that leaves
+    the greatest share. Targets with the same truth mostly bar the same first value, so the holders
+    without it are counted once for these.
     """
-    no_pairs = np.zeros((0, 0))
+    room = values if together and bits > 1 else 0
     barred, is_own = np.zeros(values, np.bool_), np.zeros(values, np.bool_)
     single, of_truth = np.zeros(values), np.zeros(values)
-    total = _tally(start, held, mass, -1, barred, single, no_pairs)
+    pairs, pairs_of_truth = np.zeros((room, room)), np.zeros((room, room))
+    no_pairs = np.zeros((0, 0))
+    total = _tally(start, held, mass, -1, barred, single, pairs)
     # By first fact: the counts of the holders without it.
     first_fact, total_without = np.full(SLOTS, -1, np.int64), np.zeros(SLOTS)
-    without, truth_without = np.zeros((SLOTS, values)), np.zeros((SLOTS, values))
+    slot_values = 0 if together else values
+    without, truth_without = np.zeros((SLOTS, slot_values)), np.zeros((SLOTS, slot_values))
     last, slots = np.int64(-1), 0
     for line in range(len(line_truth)):
         if stop[0]:
@@ -467,8 +427,14 @@ def _greedy_facts(
         if truth != last:
             last = truth
             first_fact[:] = -1
-            _tally(start, held, mass, truth, barred, of_truth, no_pairs)
+            _tally(start, held, mass, truth, barred, of_truth, pairs_of_truth)
         _mark(is_own, target_value[own_start[line] : own_end[line]], local, True)
+        if together:
+            belief[line] = _best(
+                single, pairs, of_truth, pairs_of_truth, truth, is_own, values, bits, total
+            )
+            _mark(is_own, target_value[own_start[line] : own_end[line]], local, False)
+            continue
         fact, best = _best_fact(single, of_truth, truth, is_own, total)
         if fact >= 0:
             slot = -1

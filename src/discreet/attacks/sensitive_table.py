@@ -58,7 +58,6 @@ from discreet.typing import AnyInts, Bools, Codes, Floats, Ints, Ints32
 
 MATCHED = 5_000_000  # possible rows of all groups; with more, ``matching`` is left out
 ESTIMATE = Statement("figures.scaled-assignments")
-PAIRS = 50_000_000  # pairs of values whose counts are kept
 
 
 def read_people(scene: Scene, names: list[str]) -> PossibleMembers:
@@ -103,7 +102,7 @@ class SensitiveTableAttack(Attack):
             beliefs = opened.beliefs(scene, opened.names.index(name), known)
             if known is not None and "pair" not in beliefs:
                 what = f"reader 'pair' on '{name}' who knows '{known_name}'"
-                self.omit(scene, what, Statement("omitted.pairs", pairs=PAIRS))
+                self.omit(scene, what, Statement("omitted.pairs", pairs=MOST_ENTRIES))
             yield name, known_name, beliefs
 
     def run(self, scene: Scene) -> Iterator[Finding]:
@@ -494,7 +493,7 @@ def pair_beliefs(
     """Beliefs by the rows with the known value and a value of the group's set."""
     codes = signatures.codes
     shape = int(codes[:, known].max()) + 1, int(codes[:, target].max()) + 1
-    if shape[0] * shape[1] > PAIRS:
+    if shape[0] * shape[1] > MOST_ENTRIES:
         return None
     together = np.zeros(shape)
     np.add.at(together, (codes[:, known], codes[:, target]), signatures.count)

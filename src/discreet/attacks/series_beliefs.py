@@ -266,7 +266,7 @@ def value_matrix(series: Series, correlation: Correlation) -> NDArray[np.float64
 
 
 STAY = Correlation(unstated="stay")
-MOST_COMPONENTS = 20_000  # in which beliefs in sensitive values are told from others
+MOST_COMPONENTS = 20_000  # whose worlds are listed one by one
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from discreet.hierarchies.coverage import Coverage, coverage_of_cells
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.table.budgets import AT_ONCE, IN_CACHE, MOST_ENTRIES
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels.lists import entries_of, stable_order, starts_of
 from discreet.typing import Codes, Ints, Words
 
-PART_COST = 2**16  # pairs that are compared in the time that one more part takes
+PART_COST = IN_CACHE  # pairs that are compared in the time that one more part takes
 
 Part = tuple[Ints, Ints]  # some kinds of people, and the groups that may fit them
 
@@ -125,8 +126,7 @@ def _distinct(codes: Codes) -> tuple[Codes, Ints]:
     return np.flatnonzero(seen).astype(np.int32) + base, (np.cumsum(seen) - 1)[codes - base]
 
 
-EDGE_LIMIT = 50_000_000  # pairs of a kind and a group that fits it
-FEW = 2**22  # pairs that are compared without a further split
+FEW = AT_ONCE  # pairs that are compared without a further split
 WORTHWHILE = 0.9  # a split leaves at most this share of the pairs to compare
 WORK_LIMIT = 100_000_000_000  # pairs that are compared
 KINDS_AT_ONCE, GROUPS_AT_ONCE = 4096, 2048  # compared, so that memory is bounded
@@ -230,7 +230,7 @@ def _fitting_pairs(
             return None
         for compared in _compared(columns, part):
             pairs += len(compared[0])
-            if pairs > EDGE_LIMIT:
+            if pairs > MOST_ENTRIES:
                 return None
             parts_found.append(compared)
     return np.concatenate([kind for kind, _ in parts_found]), np.concatenate(

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from discreet.hierarchies.coverage import cover
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.table.budgets import TABLE_CELLS
 from discreet.table.coded_table import CodedTable, Column
 from discreet.typing import Codes, Floats, Ints, Singles
-
-MATRIX = 1 << 22  # cells × values whose coverage is laid out
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +129,7 @@ def _nearness(
     Both are numbered as ``known``, the last being a missing value.
     """
     size = len(known) + 1
-    if size * size > MATRIX:
+    if size * size > TABLE_CELLS:
         return None
     distance = np.ones((size, size), np.float32)
     np.fill_diagonal(distance, 0)

@@ -23,11 +23,10 @@ from discreet.attacks.tables.joint_tables import (
 )
 from discreet.attacks.tables.success import Rate, Success
 from discreet.statements import Statement
+from discreet.table.budgets import SAMPLE
 from discreet.typing import Codes, Floats, Ints
 
-TARGETS = 2000  # persons who are attacked
 TOLERANCE = 0.05  # of a guessed number, relative to it
-ASSIGNED = 2000  # persons and rows that are assigned at once
 QUASI, FIRST, SECOND = "quasi-identifiers", "first half", "second half"
 
 
@@ -58,7 +57,7 @@ def neighbour_attacks(
 
 
 def _drawn(rows: int, rng: np.random.Generator) -> Ints:
-    return rng.permutation(rows)[:TARGETS]
+    return rng.permutation(rows)[:SAMPLE]
 
 
 def _sets(
@@ -205,7 +204,7 @@ def link_records(
     joint: JointTables, known: Sequence[str], rng: np.random.Generator
 ) -> Iterator[Success]:
     """Link rows to persons, where row i is about the person of row i: one by one, and at once."""
-    chosen = rng.permutation(joint.rows)[:ASSIGNED]
+    chosen = rng.permutation(joint.rows)[:SAMPLE]
     distances = distances_between(joint, chosen, chosen, known)
     # The rows in another order than the persons: of equally near ones none is preferred.
     order = rng.permutation(len(chosen))

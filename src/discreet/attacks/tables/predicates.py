@@ -17,9 +17,9 @@ from discreet.attacks.base import Criterion
 from discreet.attacks.tables.joint_tables import JointColumn, JointTables
 from discreet.attacks.tables.success import Rate, Success
 from discreet.statements import Statement
+from discreet.table.budgets import SAMPLE
 from discreet.typing import Bools, Codes, Ints
 
-PREDICATES = 2000  # that an attacker claims
 TRIED = 4  # published rows that are tried for each predicate that is wanted
 TOGETHER = (3, 6)  # cells of predicates about several columns
 
@@ -138,7 +138,7 @@ def _univariate(joint: JointTables, published: Cells, rng: np.random.Generator) 
         if column.numbers is not None and len(present):
             ends = CellTest(number, "<=", present[0]), CellTest(number, ">=", present[-1])
             claims += [(end,) for end in ends if published.isolates((end,))]
-    chosen = rng.permutation(len(claims))[:PREDICATES]
+    chosen = rng.permutation(len(claims))[:SAMPLE]
     return [claims[place] for place in chosen.tolist()]
 
 
@@ -148,7 +148,7 @@ def _multivariate(
     """Some cells of a published row, as far as they hold for that row alone."""
     medians = [_median(column) for column in joint.columns]
     claims: dict[Predicate, None] = {}
-    for _ in range(PREDICATES * TRIED):
+    for _ in range(SAMPLE * TRIED):
         row = int(rng.integers(published.rows))
         chosen = np.sort(rng.choice(len(joint.columns), together, replace=False)).tolist()
         predicate = []
@@ -162,7 +162,7 @@ def _multivariate(
         predicate.sort(key=lambda comparison: comparison.sign != "==")
         if tuple(predicate) not in claims and published.isolates(tuple(predicate)):
             claims[tuple(predicate)] = None
-        if len(claims) == PREDICATES:
+        if len(claims) == SAMPLE:
             break
     return list(claims)
 

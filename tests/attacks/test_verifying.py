@@ -67,7 +67,7 @@ def test_named_attacks_under_the_ceiling_let_it_appear_with_a_section(job, tmp_p
     assert "flu" not in report
     page = (tmp_path / "release.private.html").read_text(encoding="utf-8")
     assert "The worst attackers" in page
-    assert "All attackers" in page
+    assert "results in all. A page with each" in page
     assert "<svg" in page
     assert "<script" not in page
     assert "background-join" in page  # among what it does not promise

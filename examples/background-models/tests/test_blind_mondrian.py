@@ -53,7 +53,7 @@ def groups_of(people, values, requirements, method):
         return None
     groups = {}
     for row in release.tables["records"].to_dicts():
-        groups.setdefault((row["age"], row["zip"]), Counter())[row["ill"]] += 1
+        groups.setdefault((str(row["age"]), row["zip"]), Counter())[row["ill"]] += 1
     return groups
 
 

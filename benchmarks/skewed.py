@@ -31,7 +31,6 @@ import polars as pl
 import discreet as dc
 from benchmarks.figures import Figure
 from benchmarks.full_domain import data_folder
-from discreet.attacks.background import joined_values
 from discreet.attacks.base import TOLERANCE, Scene
 from discreet.attacks.beliefs import AT_ALL, beliefs_in, on_lines_of, ungrouped
 from discreet.attacks.sensitive_table import LinkThroughSensitiveTable
@@ -333,11 +332,11 @@ def insider_beliefs(scene: Scene) -> Iterator[tuple[Floats, Floats]]:
             yield belief[beliefs.line_of_target], without[beliefs.line_of_target]
     for persons in scene.persons or ():
         for name, known in pairs(persons.sensitive):
-            values = joined_values(persons, name, known)
-            apart = joined_values(persons.whole, name, known)
+            values = persons.values(name, AT_ALL, known)
+            apart = persons.whole.values(name, AT_ALL, known)
             marks = scene.is_sensitive(name, persons.domains)
             belief = values.belief if marks is None else values.belief * marks[values.value]
-            without = apart.of_lines(values, persons.sensitive[name].cardinality)
+            without = persons.beside(values, apart)
             for turn in range(int(np.bincount(values.person).max())):  # a value of each person
                 line = np.minimum(
                     np.searchsorted(values.person, np.arange(persons.persons.count)) + turn,
@@ -419,9 +418,9 @@ def _figures(case: Case, frame: pl.DataFrame, ell: int, name: str) -> Iterator[F
         ("insider above 1/l", found.insider, "all persons", INSIDER),
     ):
         yield line(f"{what}: {figure}", ratio=share, ratio_to=of, bound=f"≤ {bound}")
-    for error, share in found.relative.items():
-        asked_for = "≤ 1" if error != "divergence" and name != "unlinked" else ""
-        yield line(f"{what}: {error}", ratio=share, ratio_to=UNLINKED, bound=asked_for)
+    for measure, share in found.relative.items():
+        asked_for = "≤ 1" if measure != "divergence" and name != "unlinked" else ""
+        yield line(f"{what}: {measure}", ratio=share, ratio_to=UNLINKED, bound=asked_for)
     yield _verdict(what, len(frame), "research", found.verdict)
 
 

@@ -317,6 +317,47 @@ def test_persons_are_targets_in_every_kind_of_release(
     assert report.persons == max(f.targets for f in linked) <= len({row[0] for row in rows})
 
 
+@settings(deadline=None, max_examples=15)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 11), st.integers(20, 24), st.sampled_from("uvw"),
+                  st.sampled_from("xyz")),
+        min_size=8, max_size=40,
+    ),
+    st.sampled_from(["persons", "rows"]),
+)  # fmt: skip
+def test_two_tables_of_a_release_tell_the_product_of_what_each_tells(rows: list[Any], scope: str):
+    method = {"codip": {"plan": "given", "tables": [["s"], ["t"]]}}
+    described = job({"k-anonymity": {"k": 2}}).model_copy(
+        update={"method": dc.Job(attributes={"s": {"role": "sensitive"}}, method=method).method,
+                "person": dc.Person(column="id", rows="keep", scope=scope)}
+    )  # fmt: skip
+    try:
+        release = dc.publish(frame_of(rows), described)
+    except dc.InfeasibleError:
+        return
+    report = dc.attack(release, original=frame_of(rows), attacks=["intersection"])
+    # By hand: the greatest share of persons of a group who have a value, of each table and person.
+    greatest: list[dict[Any, float]] = []
+    for table, place in (("projection_1", 2), ("projection_2", 3)):
+        cells = release.tables[table]["age"].to_list()
+        members: dict[Any, dict[Any, set[str]]] = defaultdict(lambda: defaultdict(set))
+        for cell, row in zip(cells, release.formed.source_rows()[table], strict=True):  # type: ignore[attr-defined]
+            members[cell][rows[row][0]].add(rows[row][place])
+        shares: dict[Any, float] = defaultdict(float)
+        for group in members.values():
+            for person, values in group.items():
+                for value in values:
+                    share = sum(value in other for other in group.values()) / len(group)
+                    shares[person] = max(shares[person], share)
+        greatest.append(shares)
+    products = [greatest[0][person] * greatest[1][person] for person in greatest[0]]
+    (found,) = report.findings
+    assert found.targets == len(products)
+    assert found.mean == pytest.approx(np.mean(products))
+    assert found.greatest == pytest.approx(max(products))
+
+
 def test_an_attacker_who_knows_all_other_values_of_a_row_is_bounded():
     rows = [(f"p{n % 16}", 20 + n % 4, "uvwx"[n % 4], "xy"[n // 16]) for n in range(32)]
     inner = {"multi-attribute-l-diversity": {"attribute": "s", "inner": {"p-diversity": {"l": 2}}}}

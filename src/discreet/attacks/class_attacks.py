@@ -37,7 +37,7 @@ from discreet.statements import Statement
 from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import Column
 from discreet.table.kernels.lists import distinct_values
-from discreet.typing import Floats, Ints
+from discreet.table.persons import share_without
 
 
 class Linking(ViewAttack):
@@ -243,17 +243,5 @@ def dealt_values(view: PersonView, column: Column) -> TrueValues:
     key = view.classes.class_of_row.astype(np.int64) * column.cardinality + column.codes
     keys, with_value = np.unique(key, return_counts=True)
     has = with_value[np.searchsorted(keys, of_member * column.cardinality + value)]
-    belief = 1 - _without(view.classes.size[of_member], has, rows[of_touch])
+    belief = 1 - share_without(view.classes.size[of_member], has, rows[of_touch])
     return TrueValues(person, value, belief)
-
-
-def _without(rows: Ints, with_value: Ints, dealt: Ints) -> Floats:
-    """C(n − m, r)/C(n, r): none of r dealt rows is among m of n."""
-    share = np.ones(len(rows))
-    order = np.argsort(-dealt, kind="stable")
-    last = len(order)
-    for step in range(int(dealt.max(initial=0))):
-        last = int(np.searchsorted(-dealt[order[:last]], -step, side="left"))
-        more = order[:last]  # those who are dealt more than `step` rows
-        share[more] *= np.maximum(rows[more] - with_value[more] - step, 0) / (rows[more] - step)
-    return share

@@ -2,7 +2,8 @@
 
 *One release in several tables* (CODIP): each table is read by itself, so a pair of values in two
 tables is believed with the product of its shares, and a pair in one table with its joint share;
-neither is above the worse of the two alone.
+neither is above the worse of the two alone. So are the pairs of persons with several rows, who have
+a value if any of their rows has it.
 
 *Independent releases* of the same people: a world gives every person a sensitive row so that every
 group of every release has its rows. People who share groups form components; small ones are
@@ -31,7 +32,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 from pathlib import Path
 from typing import ClassVar
@@ -79,6 +80,8 @@ class Intersection(Attack):
         StandardAttacker.ARCHIVIST,
     )
 
+    targets_persons: ClassVar[bool] = True
+
     releases: tuple[str, ...] = Field(
         default=(), description="Folders of other releases of the same records."
     )
@@ -94,9 +97,19 @@ class Intersection(Attack):
             return Statement("inapplicable.no-release")
         return None
 
+    def unassessed(self, scene: Scene) -> str | None:
+        several = scene.persons is not None and self.releases
+        return Statement("not-assessed.persons") if several else None
+
     def run(self, scene: Scene) -> list[Finding]:
         if self.releases:
             return self._across(scene)
+        if scene.persons is not None:
+            return [
+                self._pair_of_persons(scene, first, second, a, b)
+                for first, second in combinations(scene.persons, 2)
+                for a, b in product(first.sensitive, second.sensitive)
+            ]
         people = [RowView(reading).of_people(scene) for reading in scene.readings]
         return [
             self._pair(scene, first, second, a, b)
@@ -123,6 +136,27 @@ class Intersection(Attack):
             np.ones(len(belief), np.int64), without,
             scene.threshold, np.full(len(belief), limit), knowledge=self.knowledge,
             method=(second if first.placement.sole else first).placement.method,
+        )  # fmt: skip
+
+    def _pair_of_persons(
+        self, scene: Scene, first: PersonView, second: PersonView, a: str, b: str
+    ) -> Finding:
+        """Two values of a person, of which one is sensitive: those that are believed in most."""
+        products = []
+        for left, right in ((first.all, second.all), (first.whole, second.whole)):
+            any_a, sensitive_a = _greatest(scene, left, a)
+            any_b, sensitive_b = _greatest(scene, right, b)
+            products.append(np.maximum(sensitive_a * any_b, any_a * sensitive_b))
+        belief, without = products
+        # Where one value is harmless, the other one is bounded: the weaker of both bounds holds.
+        limit = max(_sensitive_bound(scene, view, of) for view, of in ((first, a), (second, b)))
+        targets, times = first.targets
+        has_sensitive = belief[targets] > 0
+        targets, times = targets[has_sensitive], times[has_sensitive]
+        both = replace(first, name=f"{first.name}, {second.name}")
+        return both.summary(
+            self, scene, f"{a} and {b}", belief[targets], times, without[targets],
+            np.full(len(targets), limit), counted=False, knowledge=self.knowledge,
         )  # fmt: skip
 
     def _across(self, scene: Scene) -> list[Finding]:
@@ -249,6 +283,21 @@ def _product(groups: Sequence[Counter[Row]]) -> dict[Row, float]:
     }
     total = sum(weight.values())
     return {row: mass / total for row, mass in weight.items()} if total else {}
+
+
+def _greatest(scene: Scene, view: PersonView, attribute: str) -> tuple[Floats, Floats]:
+    """(persons,) The greatest belief in a value of each person, and in a sensitive one."""
+    values = view.values(attribute, AT_ALL)
+    marks = scene.is_sensitive(attribute, view.domains)
+    sensitive = values if marks is None else values.of(marks[values.value])
+    return values.greatest(view.persons.count), sensitive.greatest(view.persons.count)
+
+
+def _sensitive_bound(scene: Scene, view: PersonView, attribute: str) -> float:
+    """The bound on the belief in any sensitive value of a person; infinite where one has none."""
+    bounds = view.bounds(scene, attribute, AT_ALL).of_value
+    marks = scene.is_sensitive(attribute, view.domains)
+    return float((bounds if marks is None else bounds[marks[: len(bounds)]]).max(initial=0.0))
 
 
 class PersonIntersection(ViewAttack):

@@ -63,7 +63,7 @@ from discreet.requirements.judge import person_basis
 from discreet.statements import stating
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import ValueCounts
-from discreet.typing import Bools, Floats, Ints
+from discreet.typing import Bools, Codes, Floats, Ints
 
 Value = Annotated[str, Field(coerce_numbers_to_str=True)] | None
 LevelName = Annotated[str, StringConstraints(min_length=1)]
@@ -91,6 +91,11 @@ class SparingRequirement(AttributeRequirement):
         sensitive = np.ones(len(domain.values), bool)
         sensitive[codes_of(domain, self.non_sensitive or ())] = False
         return sensitive
+
+    def counted_as(self, domain: Domain) -> Codes:
+        """(values,) The code under which each sensitive value is counted; −1 for others."""
+        codes = np.arange(len(domain.values), dtype=np.int32)
+        return np.where(self.is_sensitive(domain), codes, -1).astype(np.int32)
 
     def sensitive_counts(self, values: ValueCounts, domain: Domain) -> Ints:
         """(entries,) The counts of sensitive values, 0 for others."""
@@ -200,6 +205,13 @@ class LevelledRequirement(SparingRequirement):
         description="Count kinds of values: those that share a node at this level of the "
         "attribute's hierarchy, by its number from 1 or by its name.",
     )
+
+    def counted_as(self, domain: Domain) -> Codes:
+        codes = super().counted_as(domain)
+        if not isinstance(self.level, int) or domain.hierarchy is None:
+            return codes
+        kind = domain.hierarchy.levels[self.level].node_of_leaf.astype(np.int32)
+        return np.where(codes >= 0, kind, codes)
 
     def kinds(self, values: ValueCounts, domain: Domain) -> ValueCounts | None:
         """The counts that are judged; None where the level is unknown, so that nothing passes."""

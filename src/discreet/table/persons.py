@@ -29,7 +29,7 @@ from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, RefinedCounts, sum_counts
 from discreet.table.graphs import greatest_flow
 from discreet.table.kernels.lists import distinct_values
-from discreet.typing import AnyInts, Codes, Ints, Ints32
+from discreet.typing import AnyInts, Codes, Floats, Ints, Ints32
 
 
 class CollapseRule(StrEnum):
@@ -234,6 +234,19 @@ def _most_frequent(column: Column, persons: Persons) -> Codes:
     others = np.flatnonzero(varies)
     chosen[others] = code[best][np.searchsorted(person[best], others)]
     return chosen
+
+
+def share_without(rows: Ints, with_value: Ints, dealt: Ints) -> Floats:
+    """Return C(n − m, r)/C(n, r): how likely none of r rows, dealt at random, is among m of n."""
+    share = np.ones(len(rows))
+    order = np.argsort(-dealt, kind="stable")
+    last = len(order)
+    for step in range(int(dealt.max(initial=0))):
+        last = int(np.searchsorted(-dealt[order[:last]], -step, side="left"))
+        longer = order[:last]  # those who are dealt more than `step` rows
+        left = rows[longer] - step
+        share[longer] *= np.maximum(left - with_value[longer], 0) / left
+    return share
 
 
 # The weight of all persons together, at most: a float holds it exactly.

@@ -9,7 +9,8 @@ A value that fills nearly 1/l of the rows fills more of one half of nearly every
 ends early: COMPAS with ``is_recid`` (48 % of the rows, l = 2) is not cut at all. Groups along a
 curve through the quasi-identifiers mix rows as the values need it. They take the place of
 Mondrian's parts in a table with one attribute, where these lose more than ``CUT_WELL`` and groups
-lose less.
+lose less. Persons with several rows are grouped in the same two ways, and groups are merged where
+the number of a person's rows would give values away.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import InfeasibleError
-from discreet.methods.base import Generalized, Task
+from discreet.methods.base import Generalized, Method, Task
 from discreet.methods.codip.plans import Block
 from discreet.methods.codip.recoder import Recoded, failure_of
 from discreet.methods.full_domain.costs import discernibility
@@ -160,9 +161,7 @@ class LocalRecoder:
 
 def _cut(task: Task) -> Generalized:
     """The classes of Mondrian, of rows or of persons with several, or groups that lose less."""
-    if task.basis.persons is not None:
-        return group_persons(Mondrian(), task, task.basis.persons)
-    parts = Mondrian().run(task)
+    parts = _published(Mondrian(), task)
     # An attribute that is alone in its table has no other one that could be known.
     alone = len(task.table.sensitive) == 1 and task.table.weights is None
     asked = [
@@ -177,15 +176,25 @@ def _cut(task: Task) -> Generalized:
     if mean_loss(task, parts) <= CUT_WELL:
         return parts
     try:
-        groups = MsaDiversity(suppression=0).run(replace(task, requirements=asked))
+        groups = _published(MsaDiversity(suppression=0), replace(task, requirements=asked))
     except InfeasibleError:
         return parts
-    assert isinstance(groups, Generalized)
     # Some forms, as against attackers who rule values out, are bounded by no share of a group.
-    counts = count_groups(task, groups.class_of_row)
-    if not all(requirement.passes(counts, task.domains).all() for requirement in asked):
-        return parts
+    if task.basis.persons is None:
+        counts = count_groups(task, groups.class_of_row)
+        if not all(requirement.passes(counts, task.domains).all() for requirement in asked):
+            return parts
     return min(parts, groups, key=lambda outcome: mean_loss(task, outcome))
+
+
+def _published(method: Method, task: Task) -> Generalized:
+    """The rows in the classes of a method that groups rows, or persons with several."""
+    if task.basis.persons is None:
+        outcome = method.run(task)
+    else:
+        outcome = group_persons(method, task, task.basis.persons, hides_numbers=True)
+    assert isinstance(outcome, Generalized)
+    return outcome
 
 
 def mean_loss(task: Task, outcome: Generalized) -> float:

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from discreet.errors import InfeasibleError, InputError
 from discreet.methods.base import Task
 from discreet.methods.msa_diversity.diverse_groups import HARMLESS
-from discreet.requirements.base import Domain
-from discreet.requirements.covered_values import SparingRequirement
 from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
 from discreet.requirements.exact_ratios import exact
 from discreet.requirements.feasibility import least_suppressed
@@ -63,7 +61,7 @@ def bounds_of(task: Task) -> Bounds:
             least = max(least, requirement.k)
         elif isinstance(requirement, PDiversity | DistinctLDiversity | EntropyLDiversity):
             for name in requirement.named or tuple(column.name for column in sensitive):
-                codes = _codes(requirement, task.domains[name])
+                codes = requirement.counted_as(task.domains[name])
                 key, ell = (name, codes.tobytes()), exact(requirement.l)
                 if ell > 1 and (key not in shares or shares[key].ell < ell):
                     shares[key] = ShareBound(name, ell, codes)
@@ -78,15 +76,6 @@ def bounds_of(task: Task) -> Bounds:
         return Bounds((ShareBound(column.name, Fraction(1), harmless),), least)
     whole = max(math.ceil(share.ell) for share in shares.values())
     return Bounds(tuple(shares.values()), max(least, whole))
-
-
-def _codes(requirement: SparingRequirement, domain: Domain) -> Codes:
-    """(values,) Which values count as one for a requirement; HARMLESS for those not covered."""
-    codes = np.arange(len(domain.values), dtype=np.int32)
-    level = getattr(requirement, "level", None)
-    if isinstance(level, int) and domain.hierarchy is not None:
-        codes = domain.hierarchy.levels[level].node_of_leaf.astype(np.int32)
-    return np.where(requirement.is_sensitive(domain), codes, HARMLESS).astype(np.int32)
 
 
 def require_feasible(task: Task, bounds: Bounds, suppression: float) -> int:

@@ -175,6 +175,7 @@ class Tab(Opened):
     def reload(self) -> None:
         """Load the page again, and wait for its screen."""
         screen = self.run("document.querySelector('.body').dataset.screen")
+        self.run("delete document.getElementById('main').dataset.ready")
         self.call("Page.reload")
         self.wait(f"document.getElementById('main')?.dataset.ready?.startsWith('{screen}')")
 

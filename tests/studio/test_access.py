@@ -12,7 +12,7 @@ from tests.studio.served import Client, Served
 from discreet.addons.studio.access import Gate
 
 PLACES = ["/", "/roles", "/static/index.html", "/strings/en.json", "/api/session", "/api/tables",
-          "/api/places?path=/", "/api/runs/u1/events", "/api/runs/u1/download.zip"]  # fmt: skip
+          "/api/places?path=/", "/api/runs/u1/events", "/api/releases/r1/download.zip"]  # fmt: skip
 
 
 @pytest.mark.parametrize("place", PLACES)

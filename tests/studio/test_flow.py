@@ -45,7 +45,7 @@ def published(client: Client, job: dict) -> str:
     shares = [said["share"] for _, said in events]
     assert all(0 <= share <= 1 for share in shares)
     assert len({said["phase"] for _, said in events}) > 2
-    return run
+    return str(client.get(f"/api/runs/{run}")["result"]["release"])
 
 
 def test_the_table_shows_columns_and_masks_identifiers(client: Client) -> None:
@@ -89,22 +89,22 @@ def test_choices_describe_everything_that_a_job_can_name(client: Client) -> None
 
 
 def test_a_release_is_published_with_its_report_and_record(client: Client, published: str) -> None:
-    found = client.get(f"/api/runs/{published}")["result"]
+    found = client.get(f"/api/releases/{published}")
     assert [one["holds"] for one in found["promises"]] == [True, True]
     assert found["promises"][0]["text"].startswith("Each person is in a group of at least 5")
     assert found["verdict"]["verdict"] in ("Ready to sign", "Look at these", "Do not publish")
-    report = client.ask("GET", f"/api/runs/{published}/report")
+    report = client.ask("GET", f"/api/releases/{published}/report")
     assert report.headers["content-type"].startswith("text/html")
     assert "sandbox" in report.headers["content-security-policy"]
-    public = client.ask("GET", f"/api/runs/{published}/report?public=1")
+    public = client.ask("GET", f"/api/releases/{published}/report?public=1")
     assert public.status == 200 and public.text != report.text
-    risk = client.get(f"/api/runs/{published}/risk")
+    risk = client.get(f"/api/releases/{published}/risk")
     assert risk["verdict"] == found["verdict"]
     assert all({"row", "attribute", "knows", "belief"} == set(one) for one in risk["rows"])
 
 
 def test_the_preview_shows_the_same_rows_before_and_after(client: Client, published: str) -> None:
-    found = client.get(f"/api/runs/{published}/preview")
+    found = client.get(f"/api/releases/{published}/preview")
     (table,) = found["tables"]
     first = client.get("/api/tables/t1")["first"]
     names = [one["name"] for one in client.get("/api/tables/t1")["columns"]]
@@ -124,13 +124,13 @@ def test_the_preview_shows_the_same_rows_before_and_after(client: Client, publis
 def test_the_downloaded_job_gives_the_same_guarantees_by_the_command_line(
     server: Served, client: Client, published: str, tmp_path: Path
 ) -> None:
-    body = client.ask("GET", f"/api/runs/{published}/download.zip").body
+    body = client.ask("GET", f"/api/releases/{published}/download.zip").body
     with zipfile.ZipFile(io.BytesIO(body)) as archive:
         names = archive.namelist()
         archive.extractall(tmp_path)
     assert "release/manifest.json" in names and "job.yaml" in names
     assert not [name for name in names if "private" in name]
-    yaml = client.ask("GET", f"/api/runs/{published}/job.yaml")
+    yaml = client.ask("GET", f"/api/releases/{published}/job.yaml")
     assert (tmp_path / "job.yaml").read_text() == yaml.text
     table = server.private / "t1" / "patients.csv"
     (tmp_path / "patients.csv").write_bytes(table.read_bytes())
@@ -152,24 +152,26 @@ def test_the_downloaded_job_gives_the_same_guarantees_by_the_command_line(
 def test_a_release_is_saved_signed_opened_and_examined(
     client: Client, published: str, tmp_path: Path
 ) -> None:
-    unnamed = client.ask("POST", f"/api/runs/{published}/sign", {"name": "  ", "note": "x"})
+    unnamed = client.ask("POST", f"/api/releases/{published}/sign", {"name": "  ", "note": "x"})
     assert unnamed.status == 422
-    signed = client.post(f"/api/runs/{published}/sign", {"name": "A. Steward", "note": "for EMA"})
+    signed = client.post(
+        f"/api/releases/{published}/sign", {"name": "A. Steward", "note": "for EMA"}
+    )
     assert signed["signed"]["name"] == "A. Steward" and signed["signed"]["verdict"]
-    assert client.get(f"/api/runs/{published}")["result"]["signed"] == [signed["signed"]]
+    assert client.get(f"/api/releases/{published}")["signed"] == [signed["signed"]]
     place = tmp_path / "kept"
-    client.post(f"/api/runs/{published}/save", {"path": str(place)})
+    client.post(f"/api/releases/{published}/save", {"path": str(place)})
     record = tmp_path / "kept.private.json"
     assert stat.S_IMODE(record.stat().st_mode) == 0o600
     assert json.loads(record.read_text())["sign_offs"] == [signed["signed"]]
     assert (tmp_path / "kept.job.yaml").is_file() and (tmp_path / "kept.private.html").is_file()
     assert dc.audit(place).ok
-    again = client.ask("POST", f"/api/runs/{published}/save", {"path": str(place)})
+    again = client.ask("POST", f"/api/releases/{published}/save", {"path": str(place)})
     assert again.status == 422 and "already exists" in again.json["error"]
-    client.post(f"/api/runs/{published}/save", {"path": str(place), "force": True})
+    client.post(f"/api/releases/{published}/save", {"path": str(place), "force": True})
     (tmp_path / "mine").mkdir()
     other = {"path": str(tmp_path / "mine"), "force": True}
-    assert client.ask("POST", f"/api/runs/{published}/save", other).status == 422
+    assert client.ask("POST", f"/api/releases/{published}/save", other).status == 422
     opened = client.post("/api/releases", {"path": str(place)})
     assert opened["signed"] == [signed["signed"]] and len(opened["promises"]) == 2
     number = opened["release"]
@@ -192,7 +194,7 @@ def test_a_published_release_is_audited_attacked_and_measured(
     client: Client, published: str
 ) -> None:
     runs = [
-        client.post(f"/api/runs/{published}/runs", {"kind": kind, "seconds": 2})["run"]
+        client.post(f"/api/releases/{published}/runs", {"kind": kind, "seconds": 2})["run"]
         for kind in ("audit", "attack", "measure")
     ]
     audit, attack, measure = [client.done(run)["result"] for run in runs]
@@ -233,7 +235,6 @@ def test_a_release_in_several_tables_is_previewed(client: Client, job: dict) -> 
         cells = zip(people["columns"], one["before"], one["after"], strict=True)
         assert all(old == new for name, old, new in cells if name in job["attributes"])
     assert any(not one["rows"] and one["sample"] for one in tables)
-    assert client.ask("GET", f"/api/runs/{run}/download.zip").status == 404
 
 
 def test_a_setting_that_is_said_to_be_infeasible_has_no_release(client: Client, job: dict) -> None:
@@ -347,15 +348,15 @@ def test_reports_are_in_the_language_of_the_page(client: Client) -> None:
     assert "language: tr" in german.post(f"/api/tables/{table}/job", {"job": named})["yaml"]
     asked = {"kind": "publish", "job": job, "attack": None}
     run = german.post(f"/api/tables/{table}/runs", asked)["run"]
-    german.done(run)
-    audit = german.post(f"/api/runs/{run}/runs", {"kind": "audit"})["run"]
+    shown = german.done(run)["result"]
+    release = f"/api/releases/{shown['release']}"
+    audit = german.post(f"{release}/runs", {"kind": "audit"})["run"]
     german.done(audit)
-    shown = german.get(f"/api/runs/{run}")["result"]
     assert any(one.startswith("60 von 60 Zeilen") for one in shown["explanation"])
     assert any("Kein Angreifer" in one for one in shown["verdict"]["reasons"])
     assert "Personen" in shown["promises"][0]["text"]
-    for place in (f"{run}/report", f"{run}/report?public=1", f"{audit}/report"):
-        assert 'lang="de"' in german.ask("GET", f"/api/runs/{place}").text.replace("'", '"')
+    for place in (f"{release}/report", f"{release}/report?public=1", f"/api/runs/{audit}/report"):
+        assert 'lang="de"' in german.ask("GET", place).text.replace("'", '"')
 
 
 def test_a_release_that_must_not_be_published_stays_until_a_reason_is_given(
@@ -365,21 +366,21 @@ def test_a_release_that_must_not_be_published_stays_until_a_reason_is_given(
     run = client.post("/api/tables/t1/runs", {"kind": "publish", "job": risky, "attack": 5})["run"]
     result = client.done(run)["result"]
     assert result["verdict"]["verdict"] == "Do not publish" and result["accepted_risk"] is None
-    place = tmp_path / "release"
+    place, release = tmp_path / "release", f"/api/releases/{result['release']}"
     asked = (
-        ("GET", f"/api/runs/{run}/download.zip", None),
-        ("GET", f"/api/runs/{run}/download.zip?private=1", None),
-        ("POST", f"/api/runs/{run}/save", {"path": str(place)}),
-        ("POST", f"/api/runs/{run}/sign", {"name": "A. Steward", "note": ""}),
+        ("GET", f"{release}/download.zip", None),
+        ("GET", f"{release}/download.zip?private=1", None),
+        ("POST", f"{release}/save", {"path": str(place)}),
+        ("POST", f"{release}/sign", {"name": "A. Steward", "note": ""}),
     )
     for method, path, given in asked:
         refused = client.ask(method, path, given)
         assert refused.status == 422 and "Do not publish" in refused.json["error"], path
     assert not place.exists()
     for reason in ("", "  "):
-        assert client.ask("POST", f"/api/runs/{run}/accept", {"reason": reason}).status == 422
+        assert client.ask("POST", f"{release}/accept", {"reason": reason}).status == 422
     reason = "Synthetic patients, for a course."
-    accepted = client.post(f"/api/runs/{run}/accept", {"reason": reason})
+    accepted = client.post(f"{release}/accept", {"reason": reason})
     assert accepted == {"accepted_risk": reason}
     for method, path, given in asked:
         assert client.ask(method, path, given).status == 200, path
@@ -412,8 +413,8 @@ def test_a_recorded_release_is_not_replaced_by_saving(
     (tmp_path / "series").mkdir()
     (tmp_path / "series" / "manifest.json").write_text('{"recorded": true}')
     asked = {"path": str(tmp_path / "series"), "force": True}
-    client.ask("POST", f"/api/runs/{published}/accept", {"reason": "Synthetic."})
-    refused = client.ask("POST", f"/api/runs/{published}/save", asked)
+    client.ask("POST", f"/api/releases/{published}/accept", {"reason": "Synthetic."})
+    refused = client.ask("POST", f"/api/releases/{published}/save", asked)
     assert refused.status == 422 and "a ledger records this release" in refused.json["error"]
     assert [entry.name for entry in (tmp_path / "series").iterdir()] == ["manifest.json"]
 

@@ -50,7 +50,7 @@ KEYS = {
     "/api/ledgers/runs": ("path", "key"),
 }
 EDITS = ("columns", "role", "type", "collapse", "harmless", "person", "unit", "secret", "job",
-         "reset", "trails", "stated")  # fmt: skip
+         "reset", "trails", "stated", "confirm")  # fmt: skip
 ASKED = (
     "/api/tables/{t}", "/api/tables/{t}/draft", "/api/tables/{t}/standing?unknown={r}",
     "/api/tables/{t}/proposal?preset={r}", "/api/runs/{r}", "/api/runs/{r}/report",

@@ -219,8 +219,7 @@ def test_every_plot_has_a_name_and_its_figures_as_a_table(prepared):
 def test_the_keyboard_reaches_the_content_the_steps_and_the_job(prepared):
     tab = prepared.see("roles")
     tab.run("document.activeElement.blur(); scrollTo(0, 0)")
-    tab.call("Page.reload")
-    tab.ready("roles")
+    tab.reload()
     tab.press("Tab")
     assert tab.run("document.activeElement.id") == "skip"
     reached = []

@@ -169,7 +169,7 @@ def test_from_the_demo_table_to_a_signed_release_that_the_command_line_repeats(t
 
     tab.fill("form input[type=number]", "10")
     tab.click("#start")
-    run = published(tab)
+    published(tab)
     heading = "document.querySelector('iframe').contentDocument.querySelector('h1')"
     assert tab.text(".verdict h2") in tab.wait(f"{heading}.innerText")
     tab.see("[data-chart='distribution-zip'] svg")
@@ -191,7 +191,7 @@ def test_from_the_demo_table_to_a_signed_release_that_the_command_line_repeats(t
     assert not [name for name in names if "private" in name]
     manifest = json.loads((tmp_path / "release" / "manifest.json").read_text())
     assert dc.audit(tmp_path / "release").ok
-    private = fetched(tab, f"/api/runs/{run}/download.zip?private=1")
+    private = fetched(tab, f"{href}?private=1")
     with zipfile.ZipFile(io.BytesIO(private)) as whole:
         (record,) = [n for n in whole.namelist() if n.endswith("release.private.json")]
         assert json.loads(whole.read(record))["sign_offs"][0]["note"] == "For the registry."
@@ -449,7 +449,8 @@ def test_the_verdict_shows_its_attackers_what_stronger_ones_learn_and_who_is_uni
     }
     assert shown["0"] == 0 and shown["0"] <= shown["1"] <= shown["2"] <= shown["all"]
     assert "ward" in tab.text("[data-figure=singled-1]") or shown["1"] == 0
-    stronger = json.loads(fetched(tab, f"/api/runs/{tab.part('run')}/risk"))["verdict"]["stronger"]
+    release = tab.run("document.querySelector('#results').dataset.done")
+    stronger = json.loads(fetched(tab, f"/api/releases/{release}/risk"))["verdict"]["stronger"]
     listed = tab.run("[...document.querySelectorAll('#stronger li')].map(one => one.innerText)")
     assert listed == stronger and stronger
 

@@ -180,8 +180,8 @@ def test_two_tables_and_two_tabs_do_not_mix(server: Served, client: Client) -> N
     runs = {n: client.post(f"/api/tables/{t}/runs", given)["run"] for n, t in tables.items()}
     for n, run in runs.items():
         other = 3 - n
-        client.done(run)
-        shown = client.ask("GET", f"/api/runs/{run}/preview").text
+        release = client.done(run)["result"]["release"]
+        shown = client.ask("GET", f"/api/releases/{release}/preview").text
         assert f"ill {n}-0" in shown and f"ill {other}-0" not in shown
         assert client.get(f"/api/runs?table={tables[n]}")["runs"][0]["run"] == run
     client.delete(f"/api/tables/{tables[1]}")

@@ -255,12 +255,12 @@ def test_an_uploaded_hierarchy_belongs_to_the_job(
     said = client.post(f"/api/tables/{number}/job", {"job": job})
     assert said["problems"] == [] and said["files"] == ["hierarchies/towns.csv"]
     run = client.post(f"/api/tables/{number}/runs", {"kind": "publish", "job": job})["run"]
-    client.done(run)
+    release = client.done(run)["result"]["release"]
     import io
     import zipfile
 
     for answer in (
-        client.ask("GET", f"/api/runs/{run}/download.zip"),
+        client.ask("GET", f"/api/releases/{release}/download.zip"),
         client.ask("POST", f"/api/tables/{number}/job.zip", {"job": job}),
     ):
         with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
@@ -314,8 +314,9 @@ def test_a_job_is_opened_with_its_table(tmp_path: Path) -> None:
         assert str(tmp_path / "work" / "people.csv") in said["yaml"]
         given = {"kind": "publish", "job": session["job"], "output": str(tmp_path / "out")}
         run = client.post(f"/api/tables/{table['table']}/runs", given)["run"]
-        assert client.done(run)["result"]["folder"] == str(tmp_path / "out")
-        assert client.ask("GET", f"/api/runs/{run}/report").status == 200
+        result = client.done(run)["result"]
+        assert result["folder"] == str(tmp_path / "out")
+        assert client.ask("GET", f"/api/releases/{result['release']}/report").status == 200
     assert discreet.audit(tmp_path / "out", original=tmp_path / "work" / "job.yaml").ok
     assert json.loads((tmp_path / "out.private.json").read_text())["seed"]
 

@@ -92,9 +92,9 @@ def test_from_a_file_to_a_signed_release(tab: Tab, name: str) -> None:
     walk.reached("verdict")
     way = verdict
     if verdict == "refuse":
-        tab.see(".repair, #repairs .notice", 400)
+        tab.see("[data-apply], #repairs .notice", 400)
         walk.reached("repairs")
-        if tab.run("!!document.querySelector('.repair')"):
+        if tab.run("!!document.querySelector('[data-apply]')"):
             walk.click("[data-apply='1']")
             tab.wait("!document.querySelector('#results').dataset.done")
             verdict = until_verdict(tab)

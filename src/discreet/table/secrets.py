@@ -70,9 +70,15 @@ class Secret:
         return Statement("secret.found", columns=len(self.columns), reasons=follows)
 
 
-def find_secrets(columns: Sequence[Column]) -> list[Secret]:
-    """Return the secrets of several columns, in the order of the columns."""
-    dependencies = find_dependencies(columns)
+def find_secrets(
+    columns: Sequence[Column], dependencies: Sequence[Dependency] | None = None
+) -> list[Secret]:
+    """Return the secrets of several columns, in the order of the columns.
+
+    ``dependencies`` are those among the columns, where they are known.
+    """
+    if dependencies is None:
+        dependencies = find_dependencies(columns)
     names = [column.name for column in columns]
     entropy = {column.name: _entropy(column.counts) for column in columns}
     secrets = []

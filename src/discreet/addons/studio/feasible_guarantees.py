@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from discreet.addons.studio.opened_table import OpenedTable
@@ -24,14 +24,13 @@ from discreet.methods.msa_diversity.msa_diversity import MsaDiversity
 from discreet.methods.msa_diversity.share_bounds import bounds_of, require_feasible
 from discreet.pipeline.prepare import sensitive_marks
 from discreet.requirements.base import Requirement
-from discreet.requirements.judge import stated
-from discreet.statements import statement_data
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Persons
-from discreet.table.roles import ColumnSpec, Role, Unit
+from discreet.table.roles import ColumnSpec, Role
 
 JUDGED = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+SHOWN = ("name", "values", "harmless_values", "largest_share")  # of a sensitive column
 AS_ASKED = ("mondrian", "local-recoding", "msa-diversity")  # compared with the job's requirements
 
 
@@ -46,12 +45,7 @@ def feasible_guarantees(opened: OpenedTable, job: Job) -> dict[str, Any]:
         "persons": None if persons is None else persons.count,
         "requirements": [_judged(job, table, persons, one) for one in job.requirements],
         "sensitive": [
-            {
-                **asdict(found),
-                "least_suppressed": {
-                    str(ell): part for ell, part in found.least_suppressed.items()
-                },
-            }
+            {name: getattr(found, name) for name in SHOWN}
             for column in table.sensitive
             for found in [sensitive_profile(column, classes, None, marks.get(column.name))]
         ],
@@ -84,24 +78,16 @@ def _judged(
     job: Job, table: CodedTable, persons: Persons | None, requirement: Requirement
 ) -> dict[str, Any]:
     """Judge one requirement on the table as it is, and on the whole table as one class."""
-    sentence = stated(requirement, Unit.ROW if persons is None else Unit.PERSON)
-    said: dict[str, Any] = {
-        "requirement": requirement.name,
-        "parameters": requirement.parameters(),
-        "sentence": sentence,
-        "statement": statement_data(sentence),
-    }
     try:
         task = judged_task(job, table, [requirement], of_persons=persons is not None)
         now = check_table(task, persons).requirements
         best = check_table(_in_one_class(task), persons).requirements
     except DiscreetError as error:
-        return {**said, "feasible": None, "text": str(error)}
+        return {"requirement": requirement.name, "feasible": None, "text": str(error)}
     failing = sum(one.failing.members for one in now)
     units = table.rows if persons is None else persons.count
     return {
-        **said,
-        "now": _figures(now),
+        "requirement": requirement.name,
         "holds_now": all(one.holds for one in now),
         "failing_share_now": min(failing / max(units, 1), 1.0),
         "best": _figures(best),

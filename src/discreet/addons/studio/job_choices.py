@@ -13,20 +13,6 @@ from discreet.methods.registry import METHODS
 from discreet.requirements.base import AttributeRequirement
 from discreet.requirements.registry import REQUIREMENTS
 
-_STANDARD_TEXTS = {
-    "icd-9": "Diagnoses (ICD-9-CM)",
-    "icd-10": "Diagnoses (ICD-10)",
-    "atc": "Drugs (ATC)",
-    "iso-3166": "Countries (ISO 3166)",
-    "nuts": "Regions of Europe (NUTS)",
-    "postcode": "Post codes",
-    "isco-08": "Occupations (ISCO-08)",
-    "nace": "Industries (NACE)",
-    "age": "Ages",
-    "date": "Dates",
-    "number": "Numbers in round ranges",
-}
-
 
 def job_choices() -> dict[str, Any]:
     """Return what a page lets a job name, with the JSON Schema of parameters, as plain data."""
@@ -37,9 +23,7 @@ def job_choices() -> dict[str, Any]:
     return {
         "requirements": requirements,
         "methods": _kinds(METHODS),
-        "standards": [
-            {"name": name, "text": _STANDARD_TEXTS[name]} for name in get_args(StandardName)
-        ],
+        "standards": list(get_args(StandardName)),
         "presets": [
             {"name": name, **({} if preset is None else preset._asdict())}
             for name, preset in PRESETS.items()

@@ -28,7 +28,7 @@ from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Persons, persons_of
 from discreet.table.roles import Role, ValueType
-from discreet.table.secrets import find_secrets
+from discreet.table.secrets import Dependency, find_dependencies, find_secrets
 
 FIRST_ROWS = 20
 MOST_FREQUENT = 10  # values of a column that are listed
@@ -44,7 +44,8 @@ class OpenedTable:
         self._untyped = untyped
         self._proposed: dict[tuple[str | None, Path], ProposedJob] = {}
         self._alone: dict[tuple[str, ...], dict[str, float]] = {}  # by key of persons
-        self._secrets: dict[tuple[str, ...], list[dict[str, Any]]] = {}  # by columns
+        self._compared: list[str] = []  # columns whose pairs were looked at
+        self._dependencies: list[Dependency] = []  # among them
         self._harmless: dict[str, tuple[list[str], str] | None] = {}  # by column
 
     @classmethod
@@ -196,12 +197,15 @@ class OpenedTable:
 
     def secrets(self, names: Sequence[str]) -> list[dict[str, Any]]:
         """Return which sensitive columns reveal each other, and how."""
-        known = self._secrets.get(tuple(names))
-        if known is None:
-            found = find_secrets([self.column(name) for name in names])
-            known = [{"columns": list(one.columns), "sentence": str(one.sentence)} for one in found]
-            self._secrets[tuple(names)] = known
-        return known
+        # A column that became sensitive is compared with the others, and these not again.
+        for name in [name for name in names if name not in self._compared]:
+            for other in self._compared:
+                pair = [self.column(other), self.column(name)]
+                self._dependencies += find_dependencies(pair)
+            self._compared.append(name)
+        inside = [one for one in self._dependencies if {one.first, one.second} <= {*names}]
+        found = find_secrets([self.column(name) for name in names], inside)
+        return [{"columns": list(one.columns), "sentence": str(one.sentence)} for one in found]
 
     def harmless(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Return the values of sensitive columns that may be no secret, for the steward."""

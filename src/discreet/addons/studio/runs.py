@@ -29,19 +29,6 @@ AT_ONCE = 2  # workers; more would only slow each other down
 PATIENCE = 1.2  # seconds between asking a worker to end and ending it
 RESULT = "result.json"
 ENDED = ("done", "failed", "refused", "cancelled")
-TEXTS = {
-    "starting": "Starting",
-    "reading": "Reading the table",
-    "hierarchies": "Building hierarchies",
-    "ledger": "Reading the ledger",
-    "writing": "Writing the tables",
-    "reading back": "Reading the written tables again",
-    "audit": "Deriving every guarantee from the tables",
-    "measures": "Measuring utility",
-    "preview": "Comparing before and after",
-    "series": "Auditing the series",
-    "repair": "Trying changes of the job",
-}
 
 
 class StudioRun:
@@ -80,7 +67,7 @@ class StudioRun:
             "kind": self.kind,
             "state": self._state,
             "phase": phase,
-            "text": TEXTS.get(phase, phase[:1].upper() + phase[1:]),
+            "text": phase[:1].upper() + phase[1:],
             "share": self._share,
             "seconds": round(seconds, 1),
             "budget": self.request.get("budget"),

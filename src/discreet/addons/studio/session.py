@@ -327,14 +327,7 @@ class StudioSession:
         return self.runs[question.path["run"]]
 
     def _release(self, question: Asked) -> StudioRelease:
-        """The release that a question names, or that the run it names has published."""
-        if "release" in question.path:
-            return self.releases[question.path["release"]]
-        run = self._run(question)
-        if run.kind != "publish":
-            raise RefusedError(404, f"A run of kind '{run.kind}' has no release.")
-        run.require_done()
-        return self.releases[run.request["release"]]
+        return self.releases[question.path["release"]]
 
     def list_runs(self, question: Asked) -> Any:
         found = self.runs.of(question.query.get("table"), question.query.get("release"))
@@ -359,7 +352,7 @@ class StudioSession:
         run = self._run(question)
         said = {**run.describe(), "outdated": self._outdated(run)}
         if run.kind == "publish" and said["result"] is not None:
-            said["result"] = self._release(question).describe()
+            said["result"] = self.releases[run.request["release"]].describe()
         return said
 
     def cancel_run(self, question: Asked) -> Any:
@@ -372,16 +365,11 @@ class StudioSession:
         return {}
 
     def report(self, question: Asked) -> Response:
-        run = self._run(question)
-        if run.kind == "publish":
-            return self.release_report(question)
         part = question.query.get("part")
-        return _page(run.file(f"{part}.html" if part in JUDGEMENTS else PAGE))
+        return _page(self._run(question).file(f"{part}.html" if part in JUDGEMENTS else PAGE))
 
-    def preview(self, question: Asked) -> Any:
-        if "run" in question.path and self._run(question).kind == "preview":
-            return self._run(question).read(PREVIEW)
-        return json.loads(self._release(question).file(PREVIEW).read_text(encoding="utf-8"))
+    def run_preview(self, question: Asked) -> Any:
+        return self._run(question).read(PREVIEW)
 
     def point(self, question: Asked) -> Any:
         """The job by the method and setting of a compared release."""
@@ -395,6 +383,9 @@ class StudioSession:
             mode="json", include={"method", "requirements"}
         )
         return {"label": label, "job": {**run.mapping, **chosen}}
+
+    def release_preview(self, question: Asked) -> Any:
+        return json.loads(self._release(question).file(PREVIEW).read_text(encoding="utf-8"))
 
     def risk(self, question: Asked) -> Any:
         return json.loads(self._release(question).file(RISK).read_text(encoding="utf-8"))

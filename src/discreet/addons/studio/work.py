@@ -165,33 +165,16 @@ def _original(request: Request) -> Job | Path:
     return Path(request["original"]) if "original" in request else _job(request)
 
 
-def audit(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
-    """Audit a release folder, with the original where it is given."""
-    known = "original" in request or "job" in request
-    found = discreet.audit(
-        request["release"], original=_original(request) if known else None, progress=progress
-    )
+def examine(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
+    """Audit, attack or measure a release folder, with the original where it is given."""
+    given: dict[str, Any] = {"progress": progress}
+    if "original" in request or "job" in request:
+        given["original"] = _original(request)
+    if request["kind"] == "attack":
+        given["seconds"] = request.get("seconds")
+    found = getattr(discreet, request["kind"])(request["release"], **given)
     found.save_page(folder / PAGE, request.get("language", "en"))
-    return found.to_dict()
-
-
-def attack(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
-    """Attack a release folder."""
-    found = discreet.attack(
-        request["release"],
-        original=_original(request),
-        seconds=request.get("seconds"),
-        progress=progress,
-    )
-    found.save_page(folder / PAGE, request.get("language", "en"))
-    return found.to_dict()
-
-
-def measure(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
-    """Measure the utility of a release folder."""
-    found = discreet.measure(request["release"], original=_original(request), progress=progress)
-    found.save_page(folder / PAGE, request.get("language", "en"))
-    return found.to_dict()
+    return dict(found.to_dict())
 
 
 def series(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
@@ -208,17 +191,8 @@ def _write(place: Path, data: Any) -> None:
 
 
 WORK: dict[str, Callable[[Request, Path, Progress], dict[str, Any]]] = {
-    work.__name__: work
-    for work in (
-        publish,
-        preview,
-        compare,
-        judge,
-        audit,
-        attack,
-        measure,
-        series,
-        repair,
-        evidence,
-    )
+    **{
+        work.__name__: work for work in (publish, preview, compare, judge, series, repair, evidence)
+    },
+    **dict.fromkeys(("audit", "attack", "measure"), examine),
 }

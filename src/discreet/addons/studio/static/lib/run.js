@@ -99,6 +99,7 @@ export async function follow(id, place, { signal, phases = [] }) {
     events.addEventListener("progress", (event) => show(JSON.parse(event.data)));
     const end = (ended) => {
       replace(place);
+      dispatchEvent(new Event("work")); // its step is no longer busy
       announce(t(`state.${ended.state}`));
       resolve(ended);
     };

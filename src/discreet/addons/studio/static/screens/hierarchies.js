@@ -200,7 +200,7 @@ export default async function show({ body, table, given, draft, signal }) {
         ];
       },
       standard: (given) => {
-        const pick = select(choices.standards.map((one) => [one.name, one.text ? `${one.name} · ${one.text}` : one.name]), given?.standard ?? choices.standards[0]?.name, () => {});
+        const pick = select(choices.standards.map((name) => [name, [name, t(`standard.${name}`)].join(" · ")]), given?.standard ?? choices.standards[0], () => {});
         return [field(t("hierarchies.standard"), pick, t("hierarchy.standard.text")), apply(() => ({ standard: pick.value }))];
       },
       tree: () => [h("p", { class: "help" }, t("hierarchy.tree.text"))],

@@ -9,6 +9,7 @@ import { followed, latest } from "../lib/run.js";
 import { number, percent, t } from "../lib/words.js";
 
 const PARTS = ["check", "attack", "measure"];
+const MOST = 20; // columns of a role that are named at once
 const PHASES = [["reading", 20], ["attacks", 45], ["measures", 25], ["checking", 10]];
 
 export default async function show({ body, table, given, draft, signal }) {
@@ -43,14 +44,18 @@ export default async function show({ body, table, given, draft, signal }) {
     replace(results, ended.outdated ? notice("warn", h("p", {}, t("judge.outdated"))) : null, judged(run, ended.result));
     results.dataset.done = run;
   });
-  const roles = (role) => draft.withRole(role).join(", ") || "–";
+  const roles = (role) => {
+    const names = draft.withRole(role);
+    const rest = names.slice(MOST);
+    return rest.length ? [`${names.slice(0, MOST).join(", ")} `, folded(t("publish.more_listed", { n: rest.length }), rest.join(", "))] : names.join(", ") || "–";
+  };
   const others = tables.filter((one) => one.table !== table);
   const known = others.length ? field(t("judge.open_output"), select([["", "–"], ...others.map((one) => [one.table, one.name])], "", (one) => one && start(one, others.find((other) => other.table === one).name))) : null;
   replace(
     body,
     h("div", { class: "beside" },
       h("div", {}, h("h2", {}, t("judge.original")), h("p", {}, h("strong", {}, draft.info.name), ` · ${t("head.rows", { n: draft.info.rows })}`),
-        h("ul", { class: "sentences" }, ["quasi-identifier", "sensitive"].map((role) => h("li", {}, h("strong", {}, t(`roles.plural.${role}`)), `: ${roles(role)}`))),
+        h("ul", { class: "sentences" }, ["quasi-identifier", "sensitive"].map((role) => h("li", {}, h("strong", {}, t(`roles.plural.${role}`)), ": ", roles(role)))),
         h("p", {}, h("a", { href: address("roles", table) }, t("judge.roles")))),
       h("div", {}, h("h2", {}, t("judge.output")), place(t("judge.drop_output"), (found) => start(found.table, found.name)), known,
         folded(t("judge.reading"), field(t("judge.suppressed"), suppressed, t("judge.suppressed_help"))))),

@@ -90,7 +90,7 @@ export default async function show({ body, table, given, draft, signal }) {
     };
     const guesses = draft.guesses;
     const decide = guesses.length
-      ? h("article", { class: "repair", data: { decide: String(guesses.length) } },
+      ? h("article", { class: "decide", data: { decide: String(guesses.length) } },
           h("p", { class: "after" }, badge(t("repair.decision"), "warn")),
           h("p", {}, t("repair.guesses", { n: guesses.length, names: guesses.join(", ") })),
           h("a", { class: "button", href: address("roles", table) }, t("repair.decide")))

@@ -97,7 +97,7 @@ def test_donors_that_are_sought_nearby_are_those_of_the_whole_table(monkeypatch,
         whole = limits._replace(reach=len(rows.values))
         return place_with_donors(rows, groups, unplaced, j, every, its_place, near, whole)
 
-    monkeypatch.setattr(msa_diversity, "NEAREST", (8, 8))  # so that many rows need donors
+    monkeypatch.setattr(msa_diversity, "NEAREST", 8)  # so that many rows need donors
     nearby = outcome(recorded)
     assert any(reach < count and found >= 0 for reach, count, found in used)
     assert (nearby == outcome(everywhere)).all()

@@ -10,18 +10,14 @@ lower bound on their cost, and learns from every node that it examines:
 * where nothing may be suppressed, publishable nodes close everything above them, since all
   measures rise upward;
 * its cost without suppression is a lower bound for all above;
-* it may rule out others by itself (``ruled_out``);
 * what its hopeless rows cost (those that fail a condition that gets easier upward) is added for
   all below, whose hopeless rows include these and have more left to lose.
 
-Where the levels alone decide what a node costs, but for suppression, the next node is the cheapest
-open one if it is known to be within the budget: it would have to be examined in any case. It is
-so, too, where a failing node rules out others all over the lattice: a few of the nodes that are
-cheaper than the optimum close the rest. Else it is the one that promises to close most: if it
-fails, the open nodes below it; if not, those that are more expensive. The greater the smaller of
-the two numbers, the better. Where only examining a node tells its cost, one that does not fail
-closes nodes above it instead of more expensive ones; of these, some nodes of one height, none of
-which is above another, are chosen at once.
+Where the levels alone decide what a node costs, but for suppression, the next node is the one that
+promises to close most: if it fails, the open nodes below it; if not, those that are more expensive.
+The greater the smaller of the two numbers, the better. Where only examining a node tells its cost,
+one that does not fail closes nodes above it instead of more expensive ones; of these, some nodes of
+one height, none of which is above another, are chosen at once.
 
 Ties: less height, then the lexicographically least levels.
 """
@@ -49,7 +45,6 @@ class NodeResult:
     cost: float | None = None  # None if the node can't be published
     floor: float = 0.0  # a lower bound of the cost of all nodes above
     surcharge: float = 0.0  # what is added to the floor of all nodes below, and of this one
-    ruled_out: Bools | None = None  # (nodes,) other nodes that cannot be published
 
 
 Examine = Callable[[Node], NodeResult]
@@ -91,8 +86,7 @@ class Search:
 
     ``floor`` is a lower bound of the cost of each node before anything is examined, None where
     nothing is known of it, and ``guide`` any figure by which costs can be expected to be ordered.
-    ``closed_upward`` says that a node above a publishable one is publishable and no cheaper,
-    ``cheapest_first`` that a node that fails rules out many others by itself.
+    ``closed_upward`` says that a node above a publishable one is publishable and no cheaper.
     """
 
     def __init__(
@@ -102,7 +96,6 @@ class Search:
         guide: Floats,
         *,
         closed_upward: bool,
-        cheapest_first: bool,
         tolerance: float,
     ) -> None:
         self.lattice = lattice
@@ -112,7 +105,6 @@ class Search:
         self._floor = np.zeros(lattice.nodes) if floor is None else floor.ravel().copy()
         self._surcharge = np.zeros(lattice.nodes)
         self._closed_upward = closed_upward
-        self._cheapest_first = cheapest_first
         self._tolerance = tolerance
         self._within = np.zeros(lattice.nodes, bool)  # known to be within the budget
         heights = lattice.sum_levels([np.arange(levels) for levels in lattice.shape.tolist()])
@@ -143,9 +135,6 @@ class Search:
         """The node to examine next."""
         if self._priced:
             self._forget_closed()
-            flat = _cheapest(self._open, self._floor, self._surcharge)
-            if self._cheapest_first or self._within[flat]:
-                return flat
             return _most_telling(self._open, self._within, self.lattice.shape)
         self._chosen = [flat for flat in self._chosen if self._is_open[flat]]
         if not self._chosen:
@@ -181,8 +170,6 @@ class Search:
         """Raise the bounds of nodes above and below, and close those that cannot be published."""
         shape = self.lattice.shape
         is_open, floor = self._is_open.reshape(shape), self._floor.reshape(shape)
-        if finding.ruled_out is not None:
-            self._is_open &= ~finding.ruled_out
         if not finding.within:
             is_open[below] = False
         else:
@@ -211,12 +198,6 @@ class Search:
             return True
         earlier = bool(self._rank[flat] < self._rank[self.lattice.flat(best.node)])
         return cost <= best.cost + self._tolerance and earlier
-
-
-def _cheapest(open_nodes: NDArray[np.int32], floor: Floats, surcharge: Floats) -> int:
-    """The open node with the least bound; of equal ones the cheapest by the guide, the last."""
-    bound = floor[open_nodes] + surcharge[open_nodes]
-    return int(open_nodes[len(bound) - 1 - bound[::-1].argmin()])
 
 
 def _most_telling(

@@ -22,7 +22,6 @@ share of the persons with a value in a union of two classes may exceed both of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +36,7 @@ from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.judged_persons import counts_on_persons
 from discreet.methods.shared.lattice import Node
 from discreet.requirements.attackers.judging import Demand, demands_of, limited
-from discreet.requirements.base import Requirement, SizeRequirement
+from discreet.requirements.base import Requirement
 from discreet.table.classes import Classes, group_codes
 from discreet.table.counts import ClassCounts
 from discreet.table.kernels.lists import distinct_values
@@ -54,10 +53,6 @@ class AttackerRecodings(Recodings):
         self._all_demands = demands_of(task.requirements, task.table)
         self._easier_demands = demands_of(easier, task.table)
         self._place = {column.name: number for number, column in enumerate(self.columns)}
-
-    @cached_property
-    def _judged_around(self) -> list[Requirement]:
-        return []  # a group is not the class of one tuple
 
     def _judge(self, classes: FrequencySet, budget: int) -> Judgement:
         passes = np.ones(classes.classes, bool)
@@ -88,15 +83,15 @@ class AttackerRecodings(Recodings):
                 return self.rows - int(classes.size[passes].sum())
 
     def _groups(
-        self, classes: FrequencySet, kept: Bools, demand: Demand, names: Sequence[str]
+        self, classes: FrequencySet, published: Bools, demand: Demand, names: Sequence[str]
     ) -> tuple[Codes, Bools, ClassCounts]:
         """The group of each class in some columns, which groups pass, and their counts.
 
-        The classes that are not kept are in one group, the last, which passes.
+        The classes that are not published are in one group, the last, which passes.
         """
         places = [self._place[name] for name in names]
         levels = [self.hierarchies[place].levels[classes.node[place]] for place in places]
-        chosen = np.flatnonzero(kept)
+        chosen = np.flatnonzero(published)
         leaves = self.table.leaf[classes.tuples[chosen]]
         grouping = group_codes(
             [
@@ -277,21 +272,13 @@ class PersonRecodings(Recodings):
         judgement = self._judge(classes, self.budget)
         floor = self._floor(classes, judgement.passes, measure)
         if not judgement.within:
-            return NodeResult(False, None, floor, ruled_out=self._ruled_out(classes, judgement))
+            return NodeResult(False, None, floor)
         if not judgement.publishable:
             return NodeResult(True, None, floor)
         if measure == "class-size":
             return NodeResult(True, class_size(self.rows, int(judgement.passes.sum())), floor)
         cost = floor + self._surcharge(classes, ~judgement.passes, measure)
         return NodeResult(True, cost + self._open_cost(classes, judgement.passes, measure), floor)
-
-    @cached_property
-    def _judged_around(self) -> list[Requirement]:
-        """A class of too few rows has too few persons; their values are not known by rows."""
-        of_rows = [
-            r for r in self.requirements if not (r.counting.population or r.counting.weights)
-        ]
-        return [r for r in of_rows if isinstance(r, SizeRequirement)]
 
     def _open_cost(self, classes: FrequencySet, passes: Bools, measure: Measure) -> float:
         """The cost of suppressing persons of published classes whose rows differ."""

@@ -25,21 +25,18 @@ from discreet.methods.full_domain.costs import (
     class_size,
     discernibility,
     discernibility_left,
-    log_frequencies,
 )
 from discreet.methods.full_domain.lattice_search import NodeResult, Search
 from discreet.methods.shared.distinct_tuples import Compressed
 from discreet.methods.shared.frequency_sets import FrequencySet, FrequencySets
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.lattice import Lattice, Node
-from discreet.requirements.base import Requirement, SizeRequirement
+from discreet.requirements.base import Requirement
 from discreet.requirements.judge import least_removed
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, summed_weights
-from discreet.typing import Bools, Codes, Floats, Ints
-
-AROUND_LIMIT = 2**20  # counts of values at all nodes
+from discreet.typing import Bools, Codes, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +164,6 @@ class Recodings:
             order if self._cells else None,
             order,
             closed_upward=self.closed_upward,
-            cheapest_first=self.budget == 0 and bool(self._judged_around),
             tolerance=self._cells.tolerance if self._cells else 0.0,
         )
 
@@ -177,7 +173,7 @@ class Recodings:
         judgement = self._judge(classes, self.budget)
         floor = self._floor(classes, judgement.passes, measure)
         if not judgement.within:
-            return NodeResult(False, None, floor, ruled_out=self._ruled_out(classes, judgement))
+            return NodeResult(False, None, floor)
         surcharge = self._surcharge(classes, judgement.hopeless, measure)
         cost = None
         if judgement.publishable:
@@ -188,49 +184,6 @@ class Recodings:
             else:
                 cost = floor + surcharge
         return NodeResult(True, cost, floor, surcharge)
-
-    def _ruled_out(self, classes: FrequencySet, judgement: Judgement) -> Bools | None:
-        """All nodes at which one class that fails here still fails: of the smallest, the rarest.
-
-        One pass over the tuples tells what a tuple's class is at every node, so a failing class
-        that stays small or uniform until far up closes more nodes than lie below this one.
-        """
-        requirements = self._judged_around
-        if self.budget or not requirements:
-            return None
-        failing = np.flatnonzero(~judgement.passes)
-        if not len(failing):  # what fails are persons whose rows are in several classes
-            return None
-        size = classes.size[failing]
-        smallest = classes.tuples[failing[size == size.min()]]
-        rarest = int(smallest[self._commonness[smallest].argmin()])
-        counts = self.sets.around(rarest, self.lattice)
-        ruled_out = np.zeros(self.lattice.nodes, bool)
-        for requirement in requirements:
-            ruled_out |= ~requirement.passes(counts, self.domains)
-        return ruled_out
-
-    @cached_property
-    def _commonness(self) -> Floats:
-        """(tuples,) Mean over the levels of the logarithm of a value's frequency, summed up."""
-        pairs = zip(self.columns, self.hierarchies, strict=True)
-        return self.table.sum_leaves(
-            [
-                np.mean(log_frequencies(column.counts, hierarchy), axis=0)
-                for column, hierarchy in pairs
-            ]
-        )
-
-    @cached_property
-    def _judged_around(self) -> list[Requirement]:
-        """The requirements that can be judged on one class at all nodes at once."""
-        values = max((column.cardinality for column in self.table.sensitive.values()), default=0)
-        of_rows = [
-            r for r in self.requirements if not (r.counting.population or r.counting.weights)
-        ]
-        if self.lattice.nodes * values > AROUND_LIMIT or self._population is not None:
-            return [r for r in of_rows if isinstance(r, SizeRequirement)]
-        return [r for r in of_rows if not r.algebra.refined]
 
     def _floor(self, classes: FrequencySet, passes: Bools, measure: Measure) -> float:
         """A lower bound of the cost of all nodes above: that of the node without suppression.
@@ -372,7 +325,8 @@ class CoveredPopulation:
         self._hierarchies = hierarchies
         self._values = [population.table[c.name].codes[kinds.first_row] for c in columns]
         self._node_of_value = [  # by column and level: (values of the population,)
-            _matched(own, population.hierarchies[own.column]) for own in hierarchies
+            _matched(hierarchy, population.hierarchies[hierarchy.column])
+            for hierarchy in hierarchies
         ]
 
     def count(self, classes: FrequencySet) -> Ints:

@@ -128,7 +128,7 @@ def loss_with(rows: Rows, groups: DiverseGroups, group: int, added: int, without
                 member = groups.next_row[member]
             total += max(high - low, 0.0)
         elif rows.kind[q] == SET:
-            found = 0 if added >= 0 else -1  # further values than one
+            further = 0 if added >= 0 else -1  # further values than one
             member = groups.first[group]
             while member >= 0:
                 fresh = member != without
@@ -138,9 +138,9 @@ def loss_with(rows: Rows, groups: DiverseGroups, group: int, added: int, without
                     if other != without and rows.codes[other, q] == rows.codes[member, q]:
                         fresh = False
                     other = groups.next_row[other]
-                found += fresh
+                further += fresh
                 member = groups.next_row[member]
-            total += found / max(rows.cardinality[q] - 1, 1)
+            total += further / max(rows.cardinality[q] - 1, 1)
         else:  # of the lowest common ancestor: the greatest of all with one member
             pivot, loss = added, 0.0
             member = groups.first[group]

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from discreet.methods.msa_diversity.diverse_groups import DiverseGroups, Rows, add
 from discreet.methods.msa_diversity.unplaced_rows import (
-    STRETCH,
     Limits,
     exchange,
     join,
@@ -31,12 +30,7 @@ USED = 4  # groups, at most, that are no longer donors after a row was placed, e
 
 def count_values(values: Codes, start: Ints) -> Ints:
     """Return how often sensitive values occur in some rows; those of bound j from ``start[j]``."""
-    counts = np.zeros(start[-1], np.int64)
-    for first in range(0, len(values), STRETCH):
-        stretch = values[first : first + STRETCH]
-        numbers = (stretch + start[:-1])[stretch >= 0]
-        counts += np.bincount(numbers, minlength=len(counts))
-    return counts
+    return np.bincount((values + start[:-1])[values >= 0], minlength=start[-1])
 
 
 # Compiled: each unplaced row changes the donors that the next one finds.
@@ -76,10 +70,10 @@ def place_with_donors(
     before = np.arange(count + 1)  # the next one before a place; 0 is none
     for row in unplaced:
         middle = np.searchsorted(places, row)
-        found = 0
+        considered = 0
         right = end_of_links(after, middle)
         left = end_of_links(before, middle)
-        while found < len(near) and (right < count or left > 0):
+        while considered < len(near) and (right < count or left > 0):
             to_right = left == 0 or (right < count and places[right] - row < row - places[left - 1])
             number = right if to_right else left - 1
             donor = donors[number]
@@ -91,19 +85,19 @@ def place_with_donors(
                 after[number] = number + 1
                 before[number + 1] = number
             else:
-                near[found] = donor
-                found += 1
+                near[considered] = donor
+                considered += 1
             if to_right:
                 right = end_of_links(after, number + 1)
             else:
                 left = end_of_links(before, number)
-        if found == 0:
+        if considered == 0:
             break
-        if place(rows, groups, row, near, found, limits):
+        if place(rows, groups, row, near, considered, limits):
             took[0] += 1
-        elif exchange(rows, groups, row, near, found, limits):
+        elif exchange(rows, groups, row, near, considered, limits):
             took[1] += 1
-        elif join(rows, groups, row, near, found, limits):
+        elif join(rows, groups, row, near, considered, limits):
             took[2] += 1
     return took
 

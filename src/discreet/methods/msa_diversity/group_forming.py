@@ -74,19 +74,19 @@ def _form(
             newer[stacks] = older[stacks] = stacks
         # the nearest rows that may be in a group with the newest
         chosen[0] = unplaced[i]
-        found, seen, stack = 0, 0, older[stacks]
-        while stack != stacks and found < CANDIDATES and seen < window:
+        candidates, seen, stack = 0, 0, older[stacks]
+        while stack != stacks and candidates < CANDIDATES and seen < window:
             seen += 1
             place = top[stack]
             if may_join(rows, chosen, 1, unplaced[place]):
-                for _ in range(min(copies[stack], CANDIDATES - found)):
-                    candidate[found] = unplaced[place]
-                    found += 1
+                for _ in range(min(copies[stack], CANDIDATES - candidates)):
+                    candidate[candidates] = unplaced[place]
+                    candidates += 1
                     place = below[place]
                     if place < 0:
                         break
             stack = older[stack]
-        if found >= rows.least - 1 and choose(rows, candidate, found, chosen):
+        if candidates >= rows.least - 1 and choose(rows, candidate, candidates, chosen):
             for m in range(rows.least):
                 add(groups, count, chosen[m])
             count += 1

@@ -76,11 +76,7 @@ from discreet.methods.msa_diversity.share_bounds import (
     require_feasible,
     too_many,
 )
-from discreet.methods.msa_diversity.unplaced_rows import (
-    Limits,
-    group_losses,
-    settle,
-)
+from discreet.methods.msa_diversity.unplaced_rows import Limits, settle
 from discreet.methods.shared.grouped_rows import (
     cells_of_groups,
     merge_equal_cells,
@@ -100,12 +96,10 @@ from discreet.typing import Codes, Ints
 # Requirements that groups meet by construction.
 KNOWN = (KAnonymity, PDiversity, DistinctLDiversity, EntropyLDiversity)
 LARGEST_TREE = 512  # values of a hierarchy whose pairs are looked up
-COMPARED = 1024  # combinations of sensitive values among which partners are sought
-BLOCKS = (8, 32)  # rows of a block, in smallest groups, that are tried
-NEAREST = (64, 4096)  # groups near an unplaced row that are tried; the second in small tables
-TRIES = 1000  # exchanges that are tried for a row; five times as many in small tables
-FEW_ROWS = 20_000  # up to here a row looks among the more groups for a place
-MANY_UNPLACED = 0.1  # share of the rows from which new groups are formed before old ones grow
+COMPARED = 1024  # combinations of sensitive values among which partners are sought across blocks
+BLOCK = 8  # rows of a block, in smallest groups
+NEAREST = 1024  # groups near an unplaced row that are tried
+TRIES = 1000  # exchanges that are tried for a row
 BUNDLE = 8  # unplaced rows of the last unions, in smallest groups
 
 
@@ -144,7 +138,7 @@ class MsaDiversity(Method):
     block: int | None = Field(
         default=None,
         ge=2,
-        description="Least number of rows in a block; by default 8 or 32 smallest groups.",
+        description="Least number of rows in a block; by default 8 smallest groups.",
     )
 
     @property
@@ -176,10 +170,10 @@ class MsaDiversity(Method):
         least = require_feasible(task, bounds, self.suppression)
         if not self.most_suppressed(task.table.rows):
             require_whole_table(task, self.name, KNOWN)
-        found = self._grouped(task, bounds)
-        group = join_failing(task, found.order, found.group)
+        grouped = self._grouped(task, bounds)
+        group = join_failing(task, grouped.order, grouped.group)
         group_of_row = np.empty(task.table.rows, np.int32)
-        group_of_row[found.order] = group
+        group_of_row[grouped.order] = group
         suppressed = int((group_of_row < 0).sum())
         if suppressed > self.suppression * task.table.rows + 1e-9 or suppressed == task.table.rows:
             raise too_many(task, bounds, suppressed, least, self.suppression)
@@ -196,7 +190,7 @@ class MsaDiversity(Method):
         facts = {
             "groups": int(group_of_row.max()) + 1,
             "suppressed_rows": suppressed,
-            "steps": found.steps,
+            "steps": grouped.steps,
         }
         private = {  # either would tell an attacker how frequent a value is among the suppressed
             "least_suppressed_rows": least,
@@ -204,7 +198,7 @@ class MsaDiversity(Method):
         }
         if self.publish == "buckets":
             return Bucketized(group_of_row, facts=facts, private=private)
-        codes = list(found.codes.T)
+        codes = list(grouped.codes.T)
         cells = cells_of_groups(task, group, grid=self.cells == "grid", codes=codes)
         if self.cells == "grid":
             merged, cells = merge_equal_cells(cells, int(group_of_row.max()) + 1)
@@ -213,22 +207,33 @@ class MsaDiversity(Method):
         return Generalized(group_of_row, cells, facts, private=private)
 
     def _grouped(self, task: Task, bounds: Bounds) -> Grouped:
+        """Order the rows along the curve, form groups, and place the rows that remain."""
         order = curve_order(task)
         if self.grouping == "paper":
             values = _bounded_values(task, bounds, order)
             group = paper_groups(values, _places(task, order), bounds.least)
             codes = _stacked(task.table.quasi_identifiers, order)
             return Grouped(order, group, codes, {"grouped": int((group >= 0).sum())})
+        # Blocks are cut, and their rows shuffled, without a look at sensitive values.
+        rows = rows_along(task, bounds, order)
+        cuts = np.array([0, len(order)])
         if self.grouping == "blocks":
-            sizes = [self.block] if self.block else [times * bounds.least for times in BLOCKS]
-            attempt = min(
-                (in_blocks(task, bounds, order, size, self.window) for size in sizes), key=_cost
+            cuts = cut_blocks(rows, self.block or BLOCK * bounds.least)
+            shuffled = shuffled_lists(task.rng, cuts)
+            order = order[shuffled]
+            rows = rows._replace(
+                values=rows.values.take(shuffled, axis=0), codes=rows.codes.take(shuffled, axis=0)
             )
-        else:
-            attempt = along_curve(task, bounds, order, self.window)
-        return Grouped(
-            attempt.order, _renumbered(attempt.groups), attempt.rows.codes, attempt.steps
-        )
+        groups = empty_groups(len(order))
+        first_group = form_groups(rows, groups, np.arange(len(order)), cuts, self.window)
+        steps = {"grouped": int((groups.group_of_row >= 0).sum())}
+        if self.grouping == "blocks":
+            _settle_in_blocks(task, rows, groups, cuts, first_group, steps)
+        settle_remaining_rows(rows, groups, steps)
+        # Along the curve, near groups exchange members for less loss.
+        if self.grouping == "curve":
+            exchange_members(rows, groups)
+        return Grouped(order, _renumbered(groups), rows.codes, steps)
 
 
 class Grouped(NamedTuple):
@@ -240,19 +245,7 @@ class Grouped(NamedTuple):
     steps: dict[str, int]  # how many rows each took
 
 
-class Attempt(NamedTuple):
-    order: Ints  # of the rows that the groups number
-    rows: Rows
-    groups: DiverseGroups
-    steps: dict[str, int]  # how many rows each took
-
-
 # ---- the steps
-
-
-def _cost(attempt: Attempt) -> tuple[int, float]:
-    """The rows that an attempt suppresses, then its loss."""
-    return attempt.steps["suppressed"], float(group_losses(attempt.rows, attempt.groups).sum())
 
 
 def curve_order(task: Task) -> Ints:
@@ -334,40 +327,6 @@ def _pair_losses(hierarchy: Hierarchy) -> NDArray[np.float64]:
     return loss.ravel()
 
 
-def along_curve(task: Task, bounds: Bounds, order: Ints, window: int) -> Attempt:
-    """Group strictly along the curve, then let near groups exchange members for less loss."""
-    rows = rows_along(task, bounds, order)
-    groups = empty_groups(len(order))
-    form_groups(rows, groups, np.arange(len(order)), np.array([0, len(order)]), window)
-    steps = {"grouped": int((groups.group_of_row >= 0).sum())}
-    settle_remaining_rows(rows, groups, steps)
-    exchange_members(rows, groups)
-    return Attempt(order, rows, groups, steps)
-
-
-def in_blocks(task: Task, bounds: Bounds, order: Ints, block: int, window: int) -> Attempt:
-    """Group inside blocks that were cut, and whose rows were shuffled, without looking."""
-    rows = rows_along(task, bounds, order)
-    cuts = cut_blocks(rows, block)
-    shuffled = shuffled_lists(task.rng, cuts)
-    order = order[shuffled]
-    rows = rows._replace(
-        values=rows.values.take(shuffled, axis=0), codes=rows.codes.take(shuffled, axis=0)
-    )
-    groups = empty_groups(len(order))
-    first_group = form_groups(rows, groups, np.arange(len(order)), cuts, window)
-    steps = {"grouped": int((groups.group_of_row >= 0).sum())}
-    limits = Limits(0, 10_000, 8 * rows.least, 1)
-    by_chance = shuffled_lists(task.rng, first_group)
-    unplaced = np.flatnonzero(groups.group_of_row < 0)
-    block_of_row = np.searchsorted(cuts, unplaced, side="right") - 1
-    near = np.stack([first_group[block_of_row], first_group[block_of_row + 1]], axis=1)
-    _tally(steps, settle(rows, groups, unplaced, by_chance, near, limits))
-    steps["across_blocks"] = int((groups.group_of_row < 0).sum())
-    settle_remaining_rows(rows, groups, steps)
-    return Attempt(order, rows, groups, steps)
-
-
 def _tally(steps: dict[str, int], took: NDArray[np.int64]) -> None:
     for name, rows in zip(("placed", "exchanged", "joined"), took.tolist(), strict=True):
         steps[name] = steps.get(name, 0) + rows
@@ -387,24 +346,36 @@ def _value_starts(rows: Rows) -> Ints:
     return np.cumsum([0, *(rows.values.max(axis=0) + 1)], dtype=np.int64)
 
 
-def settle_remaining_rows(rows: Rows, groups: DiverseGroups, steps: dict[str, int]) -> None:
-    """Find a group for every row that has none: near groups first, then donors, then unions."""
+def _settle_in_blocks(
+    task: Task,
+    rows: Rows,
+    groups: DiverseGroups,
+    cuts: Ints,
+    first_group: Ints,
+    steps: dict[str, int],
+) -> None:
+    """Place remaining rows in groups of their block by chance, then form groups across blocks."""
+    limits = Limits(0, 10_000, 8 * rows.least, 1)
+    by_chance = shuffled_lists(task.rng, first_group)
     unplaced = np.flatnonzero(groups.group_of_row < 0)
-    if len(unplaced) > MANY_UNPLACED * len(rows.values):
-        form_groups(rows, groups, unplaced, np.array([0, len(unplaced)]), COMPARED)
-        steps["new_groups"] = len(unplaced) - _unplaced(groups)
-    few = len(rows.values) <= FEW_ROWS
-    for nearest in NEAREST if few else NEAREST[:1]:
-        limits = Limits(16 * rows.least * nearest, 5 * TRIES if few else TRIES, 8 * rows.least, 8)
-        unplaced = np.flatnonzero(groups.group_of_row < 0)
-        room = np.empty(min(nearest, len(rows.values)), np.int64)
-        _tally(steps, settle(rows, groups, unplaced, room, np.zeros((0, 2), np.int64), limits))
-    if _unplaced(groups):
-        _tally(steps, settle_with_donors(rows, groups, NEAREST[0], limits))
+    block_of_row = np.searchsorted(cuts, unplaced, side="right") - 1
+    near = np.stack([first_group[block_of_row], first_group[block_of_row + 1]], axis=1)
+    _tally(steps, settle(rows, groups, unplaced, by_chance, near, limits))
     unplaced = np.flatnonzero(groups.group_of_row < 0)
     if len(unplaced):
         form_groups(rows, groups, unplaced, np.array([0, len(unplaced)]), COMPARED)
-        steps["new_groups"] = steps.get("new_groups", 0) + len(unplaced) - _unplaced(groups)
+    steps["across_blocks"] = len(unplaced)
+    steps["new_groups"] = len(unplaced) - _unplaced(groups)
+
+
+def settle_remaining_rows(rows: Rows, groups: DiverseGroups, steps: dict[str, int]) -> None:
+    """Find a group for every row that has none: near groups first, then donors, then unions."""
+    limits = Limits(16 * rows.least * NEAREST, TRIES, 8 * rows.least, 8)
+    unplaced = np.flatnonzero(groups.group_of_row < 0)
+    room = np.empty(min(NEAREST, len(rows.values)), np.int64)
+    _tally(steps, settle(rows, groups, unplaced, room, np.zeros((0, 2), np.int64), limits))
+    if _unplaced(groups):
+        _tally(steps, settle_with_donors(rows, groups, NEAREST, limits))
     unplaced = np.flatnonzero(groups.group_of_row < 0)
     if len(unplaced):
         settle_in_unions(rows, groups, unplaced)
@@ -438,14 +409,16 @@ def settle_with_donors(rows: Rows, groups: DiverseGroups, nearest: int, limits: 
     near = np.empty(nearest, np.int64)
     runs = sorted(np.split(order, bounds), key=lambda run: -frequency[:, run[0]].max())
     for run in runs:
-        own, j = unplaced[run], int(attribute[run[0]])
-        found, reach = np.array([-1]), 16 * rows.least * nearest
-        while found[0] < 0:  # as near as donors are certain to be, so that few rows cost little
-            around, places = _along(groups, _rows_around(own, reach, len(rows.values)))
+        rows_of_value, j = unplaced[run], int(attribute[run[0]])
+        run_took, reach = np.array([-1]), 16 * rows.least * nearest
+        while run_took[0] < 0:  # as near as donors are certain to be, so that few rows cost little
+            around, places = _along(groups, _rows_around(rows_of_value, reach, len(rows.values)))
             within = limits._replace(reach=reach)
-            found = place_with_donors(rows, groups, own, j, around, places, near, within)
+            run_took = place_with_donors(
+                rows, groups, rows_of_value, j, around, places, near, within
+            )
             reach *= 16
-        took += found
+        took += run_took
     return took
 
 

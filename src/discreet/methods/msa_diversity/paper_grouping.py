@@ -28,7 +28,7 @@ def paper_groups(
 ) -> NDArray[np.int32]:
     """The group of each row, −1 where it is left over."""
     group_of_row = np.full(len(values), -1, np.int32)
-    found = 0
+    groups = 0
     waiting = np.zeros(0, np.int64)
     for begin, end in pairwise(places.tolist()):
         waiting = np.concatenate((waiting, np.arange(begin, end)))
@@ -36,8 +36,8 @@ def paper_groups(
         if group is None:
             continue  # merge with the records of the next place
         while group is not None:
-            group_of_row[group] = found
-            found += 1
+            group_of_row[group] = groups
+            groups += 1
             waiting = waiting[group_of_row[waiting] < 0]
             group = _distinct(values, waiting, size)
         waiting = waiting[:0]
@@ -57,6 +57,8 @@ def _distinct(values: Codes, waiting: Ints, size: int) -> Ints | None:
             items += np.where(column >= 0, count[value], 0)
         taken = left[int(items.argmax())]
         chosen.append(int(taken))
-        own = values[taken]
-        left = left[((values[left] != own) | (own < 0)).all(axis=1) & (left != taken)]
+        values_taken = values[taken]
+        left = left[
+            ((values[left] != values_taken) | (values_taken < 0)).all(axis=1) & (left != taken)
+        ]
     return np.array(chosen, np.int64)

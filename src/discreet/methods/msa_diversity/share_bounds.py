@@ -97,7 +97,7 @@ def require_feasible(task: Task, bounds: Bounds, suppression: float) -> int:
 
 
 def too_many(
-    task: Task, bounds: Bounds, found: int | None, least: int, suppression: float
+    task: Task, bounds: Bounds, suppressed: int | None, least: int, suppression: float
 ) -> InfeasibleError:
     rows = task.table.rows
     shown: dict[str, tuple[float, float]] = {}  # greatest share and largest feasible l
@@ -110,8 +110,8 @@ def too_many(
             if (share.code_of_value < 0).any():
                 spared.add(share.attribute)
     sentences = [f"msa-diversity: at least {least} of {rows} rows ({least / rows:.1%}) must go"]
-    if found is not None:
-        sentences[0] += f", and {found} ({found / rows:.1%}) were left without a group"
+    if suppressed is not None:
+        sentences[0] += f", and {suppressed} ({suppressed / rows:.1%}) were left without a group"
     sentences[0] += f"; {suppression:.1%} are allowed."
     sentences += [
         f"One {'sensitive ' if name in spared else ''}value of '{name}' fills {share:.1%} of the "

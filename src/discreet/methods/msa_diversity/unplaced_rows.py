@@ -7,15 +7,12 @@ fits their union.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.msa_diversity.diverse_groups import (
-    RANGE,
-    SET,
     DiverseGroups,
     Rows,
     add,
@@ -24,10 +21,7 @@ from discreet.methods.msa_diversity.diverse_groups import (
     remove,
 )
 from discreet.table.kernels import kernel
-from discreet.table.kernels.lists import count_bits
-from discreet.typing import Codes, Floats, Ints
-
-STRETCH = 2**17  # rows whose losses are measured at once
+from discreet.typing import Floats, Ints
 
 
 class Limits(NamedTuple):
@@ -174,7 +168,7 @@ def merge(groups: DiverseGroups, into: int, group: int) -> None:
 def settle(
     rows: Rows,
     groups: DiverseGroups,
-    left: Ints,
+    unplaced: Ints,
     near: Ints,
     near_of_row: Ints,  # (unplaced rows, 2) which of them each row has; empty: those around it
     limits: Limits,
@@ -187,75 +181,39 @@ def settle(
     search = 0
     for stamp in groups.stamp:
         search = max(search, stamp + 1)
-    for i in range(len(left)):
-        own, count = near, 0
+    for i in range(len(unplaced)):
+        room, count = near, 0
         if len(near_of_row):
-            own = near[near_of_row[i, 0] : near_of_row[i, 1]]
-            count = len(own)
+            room = near[near_of_row[i, 0] : near_of_row[i, 1]]
+            count = len(room)
         distance = 0
-        while distance < 2 * limits.reach and count < len(own):  # the nearest groups first
+        while distance < 2 * limits.reach and count < len(room):  # the nearest groups first
             side = distance // 2 + 1
-            other = left[i] - side if distance % 2 == 0 else left[i] + side
+            other = unplaced[i] - side if distance % 2 == 0 else unplaced[i] + side
             distance += 1
             if 0 <= other < len(groups.group_of_row):
                 group = groups.group_of_row[other]
                 if group >= 0 and groups.stamp[group] != search + i:
                     groups.stamp[group] = search + i
-                    near[count] = group
+                    room[count] = group
                     count += 1
-        if place(rows, groups, left[i], own, count, limits):
+        if place(rows, groups, unplaced[i], room, count, limits):
             took[0] += 1
-        elif exchange(rows, groups, left[i], own, count, limits):
+        elif exchange(rows, groups, unplaced[i], room, count, limits):
             took[1] += 1
-        elif join(rows, groups, left[i], own, count, limits):
+        elif join(rows, groups, unplaced[i], room, count, limits):
             took[2] += 1
     return took
 
 
+# Compiled: one step for each member of each group.
+@kernel
 def group_losses(rows: Rows, groups: DiverseGroups) -> Floats:
     """Return for each group its rows × the loss of its cells, summed over quasi-identifiers."""
-    loss = np.zeros(int(groups.group_of_row.max(initial=-1)) + 1)
-    for q, kind in enumerate(rows.kind):
-        codes = rows.codes[:, q]
-        if kind == RANGE:
-            low, high = np.full(len(loss), np.inf), np.full(len(loss), -np.inf)
-            for group, code in _members(groups.group_of_row, codes):
-                place = rows.place[rows.start[q] + code]
-                np.minimum.at(low, group, place)
-                np.maximum.at(high, group, place)
-            loss += np.maximum(high - low, 0.0)
-        elif kind == SET:
-            further = np.maximum(distinct_codes(groups.group_of_row, codes, len(loss)) - 1, 0)
-            loss += further / max(rows.cardinality[q] - 1, 1)
-        else:
-            greatest = np.zeros(len(loss))
-            for group, code in _members(groups.group_of_row, codes):
-                pair = rows.codes[groups.first[group], q] * rows.cardinality[q] + code
-                np.maximum.at(greatest, group, rows.pair[rows.pair_start[q] + pair])
-            loss += greatest
-    return np.asarray(groups.size[: len(loss)] * loss, np.float64)
-
-
-def distinct_codes(group_of_row: Codes, codes: Codes, groups: int) -> Ints:
-    """Return how many distinct codes each group has, counted in words of 64 bits."""
-    found = np.zeros(groups, np.int64)
-    for first in range(0, int(codes.max(initial=-1)) + 1, 64):
-        seen = np.zeros(groups, np.uint64)
-        for group, code in _members(group_of_row, codes):
-            within = np.flatnonzero((code >= first) & (code < first + 64))
-            bit = np.uint64(1) << (code[within] - first).astype(np.uint64)
-            np.bitwise_or.at(seen, group[within], bit)
-        found += count_bits(seen)
-    return found
-
-
-def _members(group_of_row: Codes, codes: Codes) -> Iterator[tuple[Ints, Ints]]:
-    """Yield group and code of the rows that have a group, as much as the processor's cache holds.
-
-    Arrays for all rows at once would also be new memory each time, which takes longer than the sum.
-    """
-    for first in range(0, len(codes), STRETCH):
-        group = group_of_row[first : first + STRETCH]
-        placed = np.flatnonzero(group >= 0)
-        code = codes[first : first + STRETCH][placed]
-        yield group[placed].astype(np.int64), code.astype(np.int64)
+    count = 0
+    for group in groups.group_of_row:
+        count = max(count, group + 1)
+    loss = np.empty(count)
+    for group in range(count):
+        loss[group] = groups.size[group] * loss_with(rows, groups, group, -1, -1)
+    return loss

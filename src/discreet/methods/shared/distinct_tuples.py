@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.methods.shared.lattice import Lattice, Node
+from discreet.methods.shared.lattice import Node
 from discreet.table.classes import KEY_LIMIT, Classes, classes_of, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, count_values, order_by_class
-from discreet.typing import AnyInts, Codes, Floats, Ints
+from discreet.typing import AnyInts, Codes, Ints
 
-NEVER = -(2**25)  # a level that leads to no node of a lattice, whatever the others are
 BLOCK = 4096  # combinations of values that are looked up together: a table that stays in the cache
 TABLES = 2**22  # entries of the tables of blocks that are kept
 SPARSE = 16  # possible entries for each one that occurs, from which on sorting is faster
@@ -170,34 +167,6 @@ class Compressed:
                 number += self.leaf[:, attribute]
             numbered.append((block, number))
         return numbered
-
-    def sum_leaves(self, of_leaf: Sequence[Floats] | Sequence[Ints]) -> NDArray[Any]:
-        """(tuples,) The sum over the attributes of a figure of each leaf."""
-        total = np.zeros(self.tuples, of_leaf[0].dtype if of_leaf else np.int64)
-        for block, number in self._blocks:
-            sums = of_leaf[block[0]]
-            for attribute in block[1:]:
-                sums = np.add.outer(sums, of_leaf[attribute]).ravel()
-            total += sums.take(number)
-        return total
-
-    def joining_nodes(self, tuple_: int, lattice: Lattice) -> Ints:
-        """The lowest node at which each tuple is in one tuple's class; below 0 where none is."""
-        levels = [self._joining_level(a, leaf) for a, leaf in enumerate(self.leaf[tuple_].tolist())]
-        steps = zip(levels, lattice.strides, strict=True)
-        return self.sum_leaves([level * stride for level, stride in steps])
-
-    def _joining_level(self, attribute: int, leaf: int) -> Ints:
-        """For each leaf of an attribute, the lowest level at which it joins one; NEVER if none."""
-        if (attribute, leaf) not in self._joining:
-            levels = self.hierarchies[attribute].levels
-            apart = np.zeros(len(levels[0].node_of_leaf), np.int64)  # levels in another node
-            for level in levels:
-                apart += level.node_of_leaf != level.node_of_leaf[leaf]
-            if levels[-1].nodes > 1:
-                apart[apart == len(levels)] = NEVER
-            self._joining[attribute, leaf] = apart
-        return self._joining[attribute, leaf]
 
 
 def _grouped(

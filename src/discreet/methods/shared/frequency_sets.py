@@ -15,10 +15,10 @@ from typing import TypeVar
 import numpy as np
 
 from discreet.methods.shared.distinct_tuples import ClassValueCounts, Compressed
-from discreet.methods.shared.lattice import Lattice, Node, sum_below
+from discreet.methods.shared.lattice import Node
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
-from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts
+from discreet.table.counts import ClassCounts, RefinedCounts
 from discreet.typing import Codes, Ints
 
 Made = TypeVar("Made")
@@ -141,13 +141,6 @@ class OnDemand(Mapping[str, Made]):
         return len(self._names)
 
 
-def _sum_below(place: Ints, count: Ints, lattice: Lattice, values: int) -> Ints:
-    """(nodes, values) The sums over all nodes below each of the counts at some places."""
-    sums = np.bincount(place, count, lattice.nodes * values).astype(np.int64)
-    sum_below(sums, np.append(lattice.shape, values), len(lattice.shape))
-    return sums.reshape(lattice.nodes, values)
-
-
 class FrequencySets:
     """The frequency sets of all nodes, each rolled up from the smallest known one below."""
 
@@ -169,26 +162,6 @@ class FrequencySets:
             if known.classes <= self._room:
                 self._keep(known)
         return known
-
-    def around(self, tuple_: int, lattice: Lattice) -> ClassCounts:
-        """The class of one tuple at every node of the lattice."""
-        table = self.bottom.table
-        node = table.joining_nodes(tuple_, lattice)
-        reference = {name: column.counts for name, column in table.sensitive.items()}
-
-        def count(name: str) -> ValueCounts:
-            entries = self.bottom.entries(name)
-            met = node[entries.of_class] >= 0
-            place = node[entries.of_class[met]] * entries.cardinality + entries.value[met]
-            sums = _sum_below(place, entries.count[met], lattice, entries.cardinality)
-            at, occurs = np.nonzero(sums)
-            start = np.searchsorted(at, np.arange(lattice.nodes + 1))
-            value: Codes = occurs.astype(np.int32)
-            return ValueCounts(start, value, sums[at, value], sums.shape[1], reference[name])
-
-        met = slice(None) if node.min() >= 0 else node >= 0
-        size = _sum_below(node[met], table.classes.size[met], lattice, 1)[:, 0]
-        return ClassCounts(size, OnDemand(tuple(table.sensitive), count))
 
     def forget(self, attribute: str) -> None:
         """Free the counts of an attribute, which is not needed again soon."""

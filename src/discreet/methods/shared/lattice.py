@@ -52,20 +52,15 @@ class Lattice:
         return total
 
 
-def sum_below(figure: NDArray[np.int64], shape: NDArray[np.int64], axes: int | None = None) -> None:
-    """Add to the figure of each node those of all nodes below it, in place.
-
-    Only so many axes are of the lattice, if they are given; along the others nothing is added.
-    """
+def sum_below(figure: NDArray[np.int64], shape: NDArray[np.int64]) -> None:
+    """Add to the figure of each node those of all nodes below it, in place."""
     sizes = shape.tolist()
-    sizes, beyond = sizes[:axes], sizes[len(sizes[:axes]) :]
     half = 0
     while math.prod(sizes[:half]) ** 2 < math.prod(sizes):
         half += 1
     _add_along(figure, sizes[:half])
     if sizes[half:]:  # last axes first, so that figures that are added lie one after the other
-        first = math.prod(sizes[:half])
-        turned = figure.reshape(first, -1, math.prod(beyond)).swapaxes(0, 1)
+        turned = figure.reshape(math.prod(sizes[:half]), -1).T
         last = np.ascontiguousarray(turned)
         _add_along(last.reshape(-1), sizes[half:])
         turned[:] = last

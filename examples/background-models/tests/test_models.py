@@ -19,7 +19,7 @@ from tests.tables import coded_column
 
 import discreet as dc
 from discreet.pipeline.run import make_release
-from discreet.requirements.base import Domain
+from discreet.requirements.base import Domain, TableTerms
 from discreet.table.classes import Classes
 from discreet.table.counts import count_classes
 from discreet.table.roles import Role
@@ -291,4 +291,4 @@ def test_nodes_without_values_pass_nothing():
     unresolved = GuardingNodes(p=0.9, nodes=["flu"])
     domains = {"ill": Domain.of(column)}
     assert not unresolved.check(counts, domains).holds
-    assert unresolved.for_table({}).check(counts, domains).holds
+    assert unresolved.for_table(TableTerms()).check(counts, domains).holds

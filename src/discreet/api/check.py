@@ -38,8 +38,8 @@ from discreet.pipeline.prepare import (
     sensitive_marks,
 )
 from discreet.pipeline.read import source_of, specs_of_job
-from discreet.requirements.base import Requirement
-from discreet.requirements.basis import Basis, PopulationSource
+from discreet.requirements.base import Requirement, TableTerms
+from discreet.requirements.basis import Basis
 from discreet.requirements.covered_values import of_sensitive_values
 from discreet.requirements.judge import limits_knowledge
 from discreet.requirements.registry import requirement_from_mapping
@@ -336,9 +336,9 @@ def judged_task(
     marks, problems = sensitive_marks(job, table, bitmaps)
     if problems:
         raise JobError(problems, "check")
-    source: PopulationSource = "weights" if job.population is None else "table"
+    terms = TableTerms({}, bits, "weights" if job.population is None else "table")
     required = [
-        requirement.for_table({}, bits, source)
+        requirement.for_table(terms)
         for requirement in requirements_for_attackers(job, requirements, bits)
     ]
     required = of_sensitive_values(required, table, marks, of_persons=of_persons)
@@ -365,7 +365,7 @@ def task_of_check(job: Job, table: CodedTable, requirements: Sequence[Requiremen
         for name, spec in specs.items()
         if spec is not None
     }
-    numbered = [one.for_table(hierarchies) for one in requirements]
+    numbered = [one.for_table(TableTerms(hierarchies)) for one in requirements]
     return Task(table, hierarchies, numbered, np.random.default_rng())
 
 

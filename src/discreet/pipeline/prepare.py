@@ -36,7 +36,7 @@ from discreet.methods.base import Ability, Progress, Secrets, Task, no_progress
 from discreet.methods.registry import unmet
 from discreet.methods.shared.judged_persons import unfit_for_persons
 from discreet.pipeline.read import SourceRows, read_source, require_columns, source_of
-from discreet.requirements.base import AttributeRequirement, Requirement
+from discreet.requirements.base import AttributeRequirement, Requirement, TableTerms
 from discreet.requirements.basis import Basis
 from discreet.requirements.covered_values import of_sensitive_values
 from discreet.requirements.judge import for_attackers, person_basis
@@ -164,8 +164,9 @@ def _form(
     # Requirements for the job's attackers, secrets and sensitive values.
     knowledge = knowledge_of_job(job)
     bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
+    terms = TableTerms(hierarchies, bits, "weights" if job.population is None else "table")
     requirements: list[Requirement] = [
-        requirement.for_table(hierarchies, bits, "weights" if job.population is None else "table")
+        requirement.for_table(terms)
         for requirement in requirements_for_attackers(job, job.requirements, bits)
     ]
     problems += _unproved_secrets(job, table)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -22,6 +23,7 @@ from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.table import Links
 from discreet.requirements.attackers.attacker import Attacker
 from discreet.requirements.basis import Counting, PopulationSource
+from discreet.requirements.exact_ratios import scaled
 from discreet.statements import Statement
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, ValueCounts
@@ -64,6 +66,19 @@ class Domain:
 Domains = Mapping[str, Domain]
 Spared = Mapping[str, Sequence[str | None]]  # by attribute: its values that are not sensitive
 PublishedValues = Mapping[str, Collection[str | None]]  # by sensitive attribute
+
+
+@dataclass(frozen=True)
+class TableTerms:
+    """What a table says in the place of what a job says.
+
+    Numbers stand for names of levels, ``bits`` for the attributes that they replaced, and
+    population sizes come from a source, unless the requirement names its own.
+    """
+
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    bits: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sizes: PopulationSource | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,17 +241,8 @@ class Requirement(Named):
         """What is wrong with it for a table with these sensitive attributes, in sentences."""
         return []
 
-    def for_table(
-        self,
-        hierarchies: Mapping[str, Hierarchy],
-        bits: Mapping[str, Sequence[str]] | None = None,
-        sizes: PopulationSource | None = None,
-    ) -> Self:
-        """The same requirement in the terms of a table.
-
-        Numbers stand for names of levels, ``bits`` for the attributes that they replaced, and
-        population sizes come from a source, unless the requirement names its own.
-        """
+    def for_table(self, terms: TableTerms) -> Self:
+        """The same requirement in the terms of a table."""
         return self
 
     def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
@@ -318,6 +324,20 @@ class AttributeRequirement(Requirement):
         """Return the same for kinds of values; ``apart`` is the least distance between two."""
         return np.full(len(share), np.inf)
 
+    def seen(
+        self, counts: ClassCounts, domains: Domains, attribute: str
+    ) -> tuple[AttributeRequirement, ClassCounts, Ints] | None:
+        """Return what is judged in the place of the classes; None where these are.
+
+        A requirement, the parts of classes for which it must hold, and the class of each part. The
+        figure of a class is that of its worst part.
+        """
+        return None
+
+    def figure_without_parts(self) -> float:
+        """Return the figure of a class of which no part is judged, so that it passes."""
+        return 0.0
+
     def given_others(self) -> AttributeRequirement | None:
         """Return what holds where other sensitive attributes are known; None for nothing."""
         return None
@@ -330,24 +350,35 @@ class AttributeRequirement(Requirement):
         return tuple(self.counted(counts)) if self.attribute is None else self.named
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
-        return self.measure(self.counted(counts)[attribute], counts.size, domains[attribute])
+        seen = self.seen(counts, domains, attribute)
+        if seen is None:
+            return self.measure(self.counted(counts)[attribute], counts.size, domains[attribute])
+        requirement, parts, class_of_part = seen
+        smaller_is_better = self.algebra.smaller_is_better
+        worse = np.maximum if smaller_is_better else np.minimum
+        figures = np.full(counts.classes, -np.inf if smaller_is_better else np.inf)
+        worse.at(figures, class_of_part, requirement.figures(parts, domains, attribute))
+        without = np.bincount(class_of_part, minlength=counts.classes) == 0
+        figures[without] = self.figure_without_parts()
+        return figures
 
     def excess(self, values: ValueCounts, size: Ints, domain: Domain, share: float) -> Floats:
         """``least_removed`` for one attribute, where the requirement is not absorbing."""
         return np.zeros(len(size))
 
     def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> Bools:
-        return self.admits(self.counted(counts)[attribute], counts.size, domains[attribute])
+        seen = self.seen(counts, domains, attribute)
+        if seen is None:
+            return self.admits(self.counted(counts)[attribute], counts.size, domains[attribute])
+        requirement, parts, class_of_part = seen
+        passes = np.ones(counts.classes, bool)
+        passes[class_of_part[~requirement.judge(parts, domains, attribute)]] = False
+        return passes
 
-    def for_table(
-        self,
-        hierarchies: Mapping[str, Hierarchy],
-        bits: Mapping[str, Sequence[str]] | None = None,
-        sizes: PopulationSource | None = None,
-    ) -> Self:
-        if not bits or not set(self.named) & set(bits):
+    def for_table(self, terms: TableTerms) -> Self:
+        if not set(self.named) & set(terms.bits):
             return self
-        named = [bit for name in self.named for bit in bits.get(name, (name,))]
+        named = [bit for name in self.named for bit in terms.bits.get(name, (name,))]
         return self.model_copy(update={"attribute": tuple(dict.fromkeys(named))})
 
     def within(self, attributes: Collection[str]) -> Self | None:
@@ -415,6 +446,39 @@ class AttributeRequirement(Requirement):
             for value in wanted
             if value not in known
         ]
+
+
+class RatioRequirement(AttributeRequirement):
+    """A requirement on the ratio of two counts of each class, which compares without rounding.
+
+    A class passes if the first count is at most ``bound`` times the second, or below that.
+    """
+
+    strict: ClassVar[bool] = False  # whether the bound itself fails
+
+    @property
+    @abstractmethod
+    def bound(self) -> Fraction:
+        """What the first count may be of the second."""
+
+    @abstractmethod
+    def ratio(self, values: ValueCounts, size: Ints, domain: Domain) -> tuple[Ints, Ints]:
+        """Return both counts of every class."""
+
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
+        part, whole = self.ratio(values, size, domain)
+        figures = np.full(len(size), np.inf)
+        np.divide(part, whole, out=figures, where=whole > 0)
+        return figures
+
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> Bools:
+        part, whole = scaled(*self.ratio(values, size, domain), self.bound)
+        passes: Bools = part < whole if self.strict else part <= whole
+        return passes
+
+    def accepts(self, figures: Floats) -> Bools:
+        bound = float(self.bound)
+        return figures < bound if self.strict else figures <= bound
 
 
 def group_of_each(unit: Unit) -> Statement:

@@ -36,12 +36,10 @@ from discreet.requirements.base import (
     AttributeRequirement,
     Domain,
     Domains,
-    group_of_each,
 )
 from discreet.requirements.basis import Counting
 from discreet.requirements.covered_values import SparingRequirement
 from discreet.requirements.exact_ratios import by_class
-from discreet.statements import Statement
 from discreet.table.counts import ValueCounts
 from discreet.table.kernels.lists import stretches
 from discreet.table.persons import PersonBasis
@@ -116,10 +114,7 @@ class TCloseness(SparingRequirement):
         return super().kind_share_bound(share, domain, apart)
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
-        form = self.sparing_form("t-closeness")
-        return self.with_exempt(
-            Statement(form, group=group_of_each(unit), subject=self.subject, t=self.t)
-        )
+        return self.of_groups("t-closeness", unit, subject=self.subject, t=self.t)
 
 
 def distance_problems(requirement: AttributeRequirement, domains: Domains) -> list[str]:

@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import Field, PositiveInt, StringConstraints
@@ -55,14 +55,16 @@ from discreet.requirements.base import (
     PublishedValues,
     Requirement,
     Spared,
+    TableTerms,
     codes_of,
+    group_of_each,
 )
-from discreet.requirements.basis import PopulationSource
 from discreet.requirements.exact_ratios import by_class
 from discreet.requirements.judge import person_basis
-from discreet.statements import stating
+from discreet.statements import Statement, stating
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import ValueCounts
+from discreet.table.roles import Unit
 from discreet.typing import Bools, Codes, Floats, Ints
 
 Value = Annotated[str, Field(coerce_numbers_to_str=True)] | None
@@ -128,6 +130,11 @@ class SparingRequirement(AttributeRequirement):
     def sparing_form(self, id: str) -> str:
         """The id of a statement about values, or of the same about sensitive values alone."""
         return f"{id}.sensitive" if self._exempts else id
+
+    def of_groups(self, form: str, unit: Unit, **parameters: Any) -> str:
+        """Return a statement about every group, with the values that it does not cover."""
+        form = self.sparing_form(form)
+        return self.with_exempt(Statement(form, group=group_of_each(unit), **parameters))
 
     def with_exempt(self, sentence: str) -> str:
         """The sentence, with the values that it does not cover."""
@@ -233,19 +240,14 @@ class LevelledRequirement(SparingRequirement):
         np.maximum.at(greatest, kinds.class_of_entry, kinds.count)
         return greatest
 
-    def for_table(
-        self,
-        hierarchies: Mapping[str, Hierarchy],
-        bits: Mapping[str, Sequence[str]] | None = None,
-        sizes: PopulationSource | None = None,
-    ) -> Self:
-        with_bits = super().for_table(hierarchies, bits, sizes)
+    def for_table(self, terms: TableTerms) -> Self:
+        with_bits = super().for_table(terms)
         if not isinstance(self.level, str):
             return with_bits
-        covered = with_bits.named or tuple(hierarchies)
+        hierarchies = terms.hierarchies
         numbers = {
             hierarchies[name].level_names.index(self.level) + 1
-            for name in covered
+            for name in with_bits.named or tuple(hierarchies)
             if name in hierarchies and self.level in hierarchies[name].level_names
         }
         if len(numbers) != 1:

@@ -24,8 +24,9 @@ All are closed under merging passing classes. Where it is not obvious, the class
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -40,6 +41,7 @@ from discreet.requirements.base import (
     Domains,
     GuaranteeScope,
     PublishedValues,
+    RatioRequirement,
     Requirement,
     Spared,
     codes_of,
@@ -110,32 +112,18 @@ class Diversity(AttributeRequirement):
         """A class with fewer values of an attribute fails; 1 says that nothing is known."""
         return 1
 
-    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
+    def seen(
+        self, counts: ClassCounts, domains: Domains, attribute: str
+    ) -> tuple[AttributeRequirement, ClassCounts, Ints] | None:
         if not self.counts_sensitive_rows:
-            return super().figures(counts, domains, attribute)
-        disclosing, part = self._sensitive_rows(counts, domains[attribute], attribute)
-        figures = np.full(counts.classes, self.figure_without_sensitive)
-        figures[disclosing] = self.on_all_values.figures(part, domains, attribute)
-        return figures
-
-    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> Bools:
-        if not self.counts_sensitive_rows:
-            return super().judge(counts, domains, attribute)
-        disclosing, part = self._sensitive_rows(counts, domains[attribute], attribute)
-        passes = np.ones(counts.classes, bool)
-        passes[disclosing] = self.on_all_values.judge(part, domains, attribute)
-        return passes
-
-    def _sensitive_rows(
-        self, counts: ClassCounts, domain: Domain, attribute: str
-    ) -> tuple[Bools, ClassCounts]:
-        """The classes with a sensitive value, and the counts of their rows that have one."""
+            return None
+        # The rows with a sensitive value, of each class that has any.
         values = counts.values[attribute]
         sensitive = np.ones(values.cardinality, bool)
-        sensitive[codes_of(domain, self.spared_values)] = False
+        sensitive[codes_of(domains[attribute], self.spared_values)] = False
         entry = sensitive[values.value]
         length = np.bincount(values.class_of_entry[entry], minlength=values.classes)
-        disclosing = length > 0
+        disclosing = np.flatnonzero(length)
         part = ValueCounts(
             np.concatenate(([0], np.cumsum(length[disclosing]))),
             values.value[entry],
@@ -144,12 +132,8 @@ class Diversity(AttributeRequirement):
             None if values.reference is None else np.where(sensitive, values.reference, 0),
         )
         size = np.bincount(values.class_of_entry[entry], values.count[entry], values.classes)
-        return disclosing, ClassCounts(size[disclosing].astype(np.int64), {attribute: part})
-
-    @property
-    def figure_without_sensitive(self) -> float:
-        """The figure of a class without a sensitive value, where only such rows count."""
-        return 0.0
+        parts = ClassCounts(size[disclosing].astype(np.int64), {attribute: part})
+        return self.on_all_values, parts, disclosing
 
 
 class DistinctLDiversity(LevelledRequirement, Diversity):
@@ -179,8 +163,7 @@ class DistinctLDiversity(LevelledRequirement, Diversity):
     def least_values(self) -> int:
         return 1 if self.non_sensitive else self.l
 
-    @property
-    def figure_without_sensitive(self) -> float:
+    def figure_without_parts(self) -> float:
         return self.l
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
@@ -232,8 +215,7 @@ class EntropyLDiversity(SparingRequirement, Diversity):
     def least_values(self) -> int:
         return 1 if self.non_sensitive else math.ceil(self.l * (1 - TOLERANCE))
 
-    @property
-    def figure_without_sensitive(self) -> float:
+    def figure_without_parts(self) -> float:
         return self.l
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
@@ -273,13 +255,10 @@ class EntropyLDiversity(SparingRequirement, Diversity):
         return np.full(len(share), _entropy_bound(self.l, len(share)))
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
-        form = self.sparing_form("entropy-l-diversity")
-        return self.with_exempt(
-            Statement(form, group=group_of_each(unit), subject=self.subject, l=self.l)
-        )
+        return self.of_groups("entropy-l-diversity", unit, subject=self.subject, l=self.l)
 
 
-class RecursiveClDiversity(Diversity):
+class RecursiveClDiversity(RatioRequirement, Diversity):
     """Recursive (``c``, ``l``)-diversity (Definition 4.2): r_1 < c · (r_ℓ + … + r_m), strictly.
 
     A class with fewer than ``l`` values fails, unless ℓ = 1, which always passes. The figure is
@@ -291,6 +270,7 @@ class RecursiveClDiversity(Diversity):
     name: ClassVar[str] = "recursive-cl-diversity"
     counting: ClassVar[Counting] = Counting(PersonBasis.MASS)
     algebra: ClassVar[Algebra] = Algebra("c", smaller_is_better=True, of_counts=True)
+    strict: ClassVar[bool] = True
 
     c: float = Field(
         gt=0,
@@ -305,22 +285,9 @@ class RecursiveClDiversity(Diversity):
     def least_values(self) -> int:
         return self.l
 
-    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
-        if self.l == 1:
-            return np.zeros(len(size))
-        head, tail = self._head_and_tail(values, domain)
-        figures = np.full(len(size), np.inf)
-        np.divide(head, tail, out=figures, where=tail > 0)
-        return figures
-
-    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> Bools:
-        if self.l == 1:
-            return np.ones(len(size), bool)
-        head, tail = scaled(*self._head_and_tail(values, domain), exact(self.c))
-        return head < tail
-
-    def accepts(self, figures: Floats) -> Bools:
-        return figures < self.c
+    @property
+    def bound(self) -> Fraction:
+        return exact(self.c)
 
     def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
         plain = PdRecursiveClDiversity(
@@ -337,7 +304,10 @@ class RecursiveClDiversity(Diversity):
         """The codes of the values that may be disclosed."""
         return np.zeros(0, np.int64)
 
-    def _head_and_tail(self, values: ValueCounts, domain: Domain) -> tuple[Ints, Ints]:
+    def ratio(self, values: ValueCounts, size: Ints, domain: Domain) -> tuple[Ints, Ints]:
+        """Return r_y and tail(s_y)."""
+        if self.l == 1:  # which excludes nothing
+            return np.zeros(len(size), np.int64), size
         may_disclose = np.zeros(values.cardinality, np.bool_)
         may_disclose[self._may_disclose(domain)] = True
         if self.l == 2:  # nothing is struck: no counts are ranked, and no kernel is loaded
@@ -521,7 +491,7 @@ class NpdRecursiveClDiversity(Diversity):
         return stating("npd-recursive-cl-diversity", positive, c2=self.c2)
 
 
-class PDiversity(LevelledRequirement, Diversity):
+class PDiversity(LevelledRequirement, RatioRequirement, Diversity):
     """ℓ-pdiversity: the most frequent value fills at most 1/``l`` of every class.
 
     With a ``level``, the most frequent kind of values (``covered_values``); so does each value.
@@ -542,32 +512,27 @@ class PDiversity(LevelledRequirement, Diversity):
     def least_values(self) -> int:
         return 1 if self.non_sensitive else math.ceil(exact(self.l))
 
-    @property
-    def figure_without_sensitive(self) -> float:
+    def figure_without_parts(self) -> float:
         return self.l
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
-        greatest = self.greatest_kind(values, domain)
-        if greatest is None:
-            return np.zeros(len(size))
-        figures: Floats = np.where(
-            greatest > 0,
-            self._spread(values, size, greatest) / np.maximum(greatest, 1),
-            np.maximum(size, self.l),
-        )
+        part, whole = self.ratio(values, size, domain)
+        figures: Floats = np.where(part > 0, whole / np.maximum(part, 1), np.maximum(size, self.l))
         return figures
+
+    @property
+    def bound(self) -> Fraction:
+        return 1 / exact(self.l)
+
+    def ratio(self, values: ValueCounts, size: Ints, domain: Domain) -> tuple[Ints, Ints]:
+        greatest = self.greatest_kind(values, domain)
+        if greatest is None:  # no level to judge by: nothing passes
+            return size, np.zeros_like(size)
+        return greatest, self._spread(values, size, greatest)
 
     def _spread(self, values: ValueCounts, size: Ints, greatest: Ints) -> Ints:
         """Return the rows of each class that the greatest count is compared with."""
         return size
-
-    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> Bools:
-        greatest = self.greatest_kind(values, domain)
-        if greatest is None:
-            return np.zeros(len(size), bool)
-        whole, part = scaled(self._spread(values, size, greatest), greatest, exact(self.l))
-        enough: Bools = (whole >= part) | (greatest == 0)
-        return enough
 
     def accepts(self, figures: Floats) -> Bools:
         return figures >= self.l
@@ -577,15 +542,9 @@ class PDiversity(LevelledRequirement, Diversity):
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         kinds = {} if self.level is None else {"level": self.level}
-        return self.with_exempt(
-            Statement(
-                self.sparing_form("p-diversity.kinds" if kinds else "p-diversity"),
-                group=group_of_each(unit),
-                subject=self.any_subject,
-                bearers=Statement(f"one-in.{unit.plural}", l=self.l),
-                **kinds,
-            )
-        )
+        form = "p-diversity.kinds" if kinds else "p-diversity"
+        bearers = Statement(f"one-in.{unit.plural}", l=self.l)
+        return self.of_groups(form, unit, subject=self.any_subject, bearers=bearers, **kinds)
 
 
 class MDiversity(PDiversity):
@@ -685,7 +644,12 @@ def _surprise_bound(ell: float, values: int) -> float:
         gain = others * math.log((values - 1) / (others * ell)) if others > 0 else 0.0
         return x * math.log(x * ell) <= max(gain, 0.0) + TOLERANCE
 
-    low, high = 1 / ell, 1.0
+    return _greatest(passes, 1 / ell)
+
+
+def _greatest(passes: Callable[[float], bool], low: float) -> float:
+    """Return the greatest share that passes, from above; all from the lowest up to it pass."""
+    high = 1.0
     for _ in range(80):
         middle = (low + high) / 2
         low, high = (middle, high) if passes(middle) else (low, middle)
@@ -704,11 +668,4 @@ def _entropy_bound(ell: float, values: int) -> float:
         tail = rest * math.log(rest / (values - 1)) if rest > 0 else 0.0
         return -(x * math.log(x)) - tail
 
-    low, high = 1 / values, 1.0
-    for _ in range(80):
-        middle = (low + high) / 2
-        if entropy(middle) >= math.log(ell) - 1e-12:
-            low = middle
-        else:
-            high = middle
-    return high
+    return _greatest(lambda x: entropy(x) >= math.log(ell) - 1e-12, 1 / values)

@@ -112,25 +112,16 @@ class MultiAttributeLDiversity(AttributeRequirement):
     def accepts(self, figures: Floats) -> Bools:
         return self.model.accepts(figures)
 
-    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
+    def seen(
+        self, counts: ClassCounts, domains: Domains, attribute: str
+    ) -> tuple[AttributeRequirement, ClassCounts, Ints]:
         refined = refined_counts(counts, attribute)
-        inner = self.model.figures(_as_classes(refined, attribute), domains, attribute)
-        smaller_is_better = self.algebra.smaller_is_better
-        worse = np.maximum if smaller_is_better else np.minimum
-        figures = np.full(counts.classes, -np.inf if smaller_is_better else np.inf)
-        worse.at(figures, refined.class_of_refined, inner)
-        return figures
-
-    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> Bools:
-        refined = refined_counts(counts, attribute)
-        admitted = self.model.judge(_as_classes(refined, attribute), domains, attribute)
-        result = np.ones(counts.classes, bool)
-        result[refined.class_of_refined[~admitted]] = False
-        return result
+        parts = ClassCounts(refined.size, {attribute: refined.counts})
+        return self.model, parts, refined.class_of_refined.astype(np.int64)
 
     def further(self, counts: ClassCounts, domains: Domains, attribute: str) -> dict[str, float]:
-        refined = refined_counts(counts, attribute)
-        return self.model.further(_as_classes(refined, attribute), domains, attribute)
+        _, parts, _ = self.seen(counts, domains, attribute)
+        return self.model.further(parts, domains, attribute)
 
     def problems(self, domains: Domains) -> list[str]:
         inner = self.model.model_copy(update={"attribute": self.attribute})
@@ -160,11 +151,6 @@ class MultiAttributeLDiversity(AttributeRequirement):
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         inner = self.model.model_copy(update={"attribute": self.attribute})
         return stating(f"multi-attribute-l-diversity.{unit.plural}", stated(inner, unit))
-
-
-def _as_classes(refined: RefinedCounts, attribute: str) -> ClassCounts:
-    """The refined classes as classes that the inner model judges."""
-    return ClassCounts(refined.size, {attribute: refined.counts})
 
 
 def refined_counts(counts: ClassCounts, attribute: str) -> RefinedCounts:

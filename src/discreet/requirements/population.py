@@ -19,15 +19,13 @@ and Franconi, 1998; ``knowledge/population_figures.py``). Regulators bound it by
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.population_figures import risk_from_weights
-from discreet.requirements.base import TOLERANCE, Algebra, Domains, SizeRequirement
+from discreet.requirements.base import TOLERANCE, Algebra, Domains, SizeRequirement, TableTerms
 from discreet.requirements.basis import Counting, PopulationSource
 from discreet.requirements.exact_ratios import exact, scaled
 from discreet.statements import Statement
@@ -115,15 +113,8 @@ class PopulationRequirement(SizeRequirement):
     def counting(self) -> Counting:  # type: ignore[override]
         return Counting(sizes=self.by or "unstated")
 
-    def for_table(
-        self,
-        hierarchies: Mapping[str, Hierarchy],
-        bits: Mapping[str, Sequence[str]] | None = None,
-        sizes: PopulationSource | None = None,
-    ) -> Self:
-        return (
-            self if self.by is not None or sizes is None else self.model_copy(update={"by": sizes})
-        )
+    def for_table(self, terms: TableTerms) -> Self:
+        return self if self.by or not terms.sizes else self.model_copy(update={"by": terms.sizes})
 
     def persons(self, counts: ClassCounts) -> Floats:
         """(classes,) The persons of the population in each class, counted or estimated."""

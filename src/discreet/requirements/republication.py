@@ -9,14 +9,15 @@ give a group that keeps them, so no search that generalizes step by step can aim
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from discreet.requirements.base import Algebra, AttributeRequirement, Domain
+from discreet.requirements.base import Algebra, AttributeRequirement, Domain, RatioRequirement
 from discreet.requirements.covered_values import SparingRequirement
-from discreet.requirements.exact_ratios import exact, scaled
+from discreet.requirements.exact_ratios import by_class, exact
 from discreet.statements import Statement
 from discreet.table.counts import ValueCounts
 from discreet.table.roles import Unit
@@ -43,8 +44,8 @@ class MInvarianceRequirement(SparingRequirement):
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         distinct = np.diff(values.start)
-        most = _extreme(np.maximum, values)
-        even = most <= 1 if self.buckets == "distinct" else most == _extreme(np.minimum, values)
+        most, least = (by_class(pick, values.count, values) for pick in (np.maximum, np.minimum))
+        even = most <= 1 if self.buckets == "distinct" else most == least
         figures = np.where(even, distinct, 0).astype(np.float64)
         if self.non_sensitive:
             harmless = even & (self.greatest_sensitive(values, domain) == 0)
@@ -64,7 +65,7 @@ class MInvarianceRequirement(SparingRequirement):
         return self.with_exempt(Statement(form, m=self.m, subject=self.subject))
 
 
-class RhoDifference(AttributeRequirement):
+class RhoDifference(RatioRequirement):
     """No value fills more than the share ``rho`` of a group."""
 
     name: ClassVar[str] = "rho-different"
@@ -72,15 +73,12 @@ class RhoDifference(AttributeRequirement):
 
     rho: float = Field(gt=0, le=1, description="The greatest belief that an attacker may reach.")
 
-    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
-        return _extreme(np.maximum, values) / np.maximum(size, 1)
+    @property
+    def bound(self) -> Fraction:
+        return exact(self.rho)
 
-    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> Bools:
-        part, whole = scaled(_extreme(np.maximum, values), size, exact(self.rho))
-        return part <= whole
-
-    def accepts(self, figures: Floats) -> Bools:
-        return figures <= self.rho
+    def ratio(self, values: ValueCounts, size: Ints, domain: Domain) -> tuple[Ints, Ints]:
+        return by_class(np.maximum, values.count, values), size
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
         return np.full(len(share), self.rho)
@@ -134,11 +132,3 @@ class SeriesBcfAnonymity(SeriesRequirement):
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         return Statement("bcf-anonymity-in-series", k=self.k, subject=self.subject)
-
-
-def _extreme(pick: np.ufunc, values: ValueCounts) -> Ints:
-    """The greatest or the least count of every group; no group is empty."""
-    if not values.classes:
-        return np.zeros(0, np.int64)
-    result: Ints = pick.reduceat(values.count, values.start[:-1])
-    return result

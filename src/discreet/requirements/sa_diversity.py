@@ -15,7 +15,6 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from discreet.errors import InputError
-from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.requirements.base import (
     Algebra,
     Domains,
@@ -23,8 +22,8 @@ from discreet.requirements.base import (
     PublishedValues,
     Requirement,
     Spared,
+    TableTerms,
 )
-from discreet.requirements.basis import PopulationSource
 from discreet.requirements.covered_values import Value
 from discreet.requirements.diversity import DistinctLDiversity
 from discreet.statements import Statement, stating
@@ -71,13 +70,8 @@ class SaDiversity(Requirement):
     def coverage(self) -> GuaranteeScope:  # type: ignore[override]
         return GuaranteeScope(tuple(self.l))
 
-    def for_table(
-        self,
-        hierarchies: Mapping[str, Hierarchy],
-        bits: Mapping[str, Sequence[str]] | None = None,
-        sizes: PopulationSource | None = None,
-    ) -> Self:
-        bits = bits or {}
+    def for_table(self, terms: TableTerms) -> Self:
+        bits = terms.bits
         ells = {bit: ell for name, ell in self.l.items() for bit in bits.get(name, (name,))}
         return self.model_copy(update={"l": ells})
 

@@ -19,6 +19,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -33,10 +34,10 @@ from discreet.requirements.base import (
     GuaranteeScope,
     KnownParts,
     PublishedValues,
+    RatioRequirement,
     Requirement,
     Spared,
     codes_of,
-    group_of_each,
 )
 from discreet.requirements.basis import Counting
 from discreet.requirements.covered_values import SparingRequirement, Value
@@ -49,7 +50,7 @@ from discreet.table.roles import Unit
 from discreet.typing import Bools, Floats, Ints
 
 
-class SharesInLargeClasses(SparingRequirement):
+class SharesInLargeClasses(SparingRequirement, RatioRequirement):
     """Every class has ``k`` rows or more, and a sensitive value fills at most a share of it.
 
     Closed under merging: sizes add up, and the share in a merged class is a mean of the parts'
@@ -71,16 +72,12 @@ class SharesInLargeClasses(SparingRequirement):
     def passes(self, counts: ClassCounts, domains: Domains) -> Bools:
         return super().passes(counts, domains) & (counts.members >= self.bounds[0])
 
-    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
-        figures: Floats = self.greatest(values, domain) / size
-        return figures
+    @property
+    def bound(self) -> Fraction:
+        return exact(self.bounds[1])
 
-    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> Bools:
-        part, whole = scaled(self.greatest(values, domain), size, exact(self.bounds[1]))
-        return part <= whole
-
-    def accepts(self, figures: Floats) -> Bools:
-        return figures <= self.bounds[1]
+    def ratio(self, values: ValueCounts, size: Ints, domain: Domain) -> tuple[Ints, Ints]:
+        return self.greatest(values, domain), size
 
     def further(self, counts: ClassCounts, domains: Domains, attribute: str) -> dict[str, float]:
         return {"k": float(counts.members.min())}
@@ -247,9 +244,8 @@ class BetaLikeness(SparingRequirement):
         return self.of_sensitive(np.minimum(share * (1 + self.beta), 1.0), domain)
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
-        form = self.sparing_form("beta-likeness.enhanced" if self.enhanced else "beta-likeness")
-        group, times = group_of_each(unit), 1 + self.beta
-        return self.with_exempt(Statement(form, group=group, subject=self.any_subject, times=times))
+        form = "beta-likeness.enhanced" if self.enhanced else "beta-likeness"
+        return self.of_groups(form, unit, subject=self.any_subject, times=1 + self.beta)
 
 
 class DeltaDisclosure(SparingRequirement):
@@ -288,14 +284,9 @@ class DeltaDisclosure(SparingRequirement):
         return self.of_sensitive(np.minimum(share * math.exp(self.delta), 1.0), domain)
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
-        return self.with_exempt(
-            Statement(
-                self.sparing_form("delta-disclosure"),
-                group=group_of_each(unit),
-                subject=self.subject,
-                above=math.exp(-self.delta),
-                below=math.exp(self.delta),
-            )
+        above, below = math.exp(-self.delta), math.exp(self.delta)
+        return self.of_groups(
+            "delta-disclosure", unit, subject=self.subject, above=above, below=below
         )
 
 

@@ -12,7 +12,7 @@ would need every person's node, which is as sensitive as a value and is not publ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, ClassVar, Self
 
@@ -28,9 +28,9 @@ from discreet.requirements.base import (
     GuaranteeScope,
     PublishedValues,
     Requirement,
+    TableTerms,
     codes_of,
 )
-from discreet.requirements.basis import PopulationSource
 from discreet.requirements.covered_values import Value
 from discreet.requirements.exact_ratios import exact, scaled
 from discreet.table.counts import ValueCounts
@@ -66,15 +66,11 @@ class GuardingNodes(AttributeRequirement):
         """The values below each node; None before a hierarchy gave them, so that nothing passes."""
         return self.nodes if isinstance(self.nodes, Mapping) else None
 
-    def for_table(
-        self,
-        hierarchies: Mapping[str, Hierarchy],
-        bits: Mapping[str, Sequence[str]] | None = None,
-        sizes: PopulationSource | None = None,
-    ) -> Self:
+    def for_table(self, terms: TableTerms) -> Self:
         """The same requirement with the values below each node."""
         if isinstance(self.nodes, Mapping):
             return self
+        hierarchies = terms.hierarchies
         covered = [hierarchies[name] for name in self.named or hierarchies if name in hierarchies]
         below = {node: _below(node, covered) for node in self.nodes}
         return self.model_copy(update={"nodes": below})

@@ -24,10 +24,9 @@ from discreet.methods.decomposition.noise_support import without_assignment
 from discreet.methods.decomposition.targets import find_targets
 from discreet.releases.kinds.decomposed import PrimaryCounts, counts_agree
 from discreet.releases.worlds.readers import (
+    Assignments,
     kept_values,
     link_through_sensitive_table,
-    matched_values,
-    struck_values,
 )
 from discreet.releases.worlds.sensitive_sets import (
     index_signatures,
@@ -126,7 +125,8 @@ def test_struck_values_and_matching_are_those_of_all_worlds(release):
     worlds = list(naive.worlds(groups, sets, rows, NAMES, "p"))
     assert worlds
     together = {(group, row) for world in worlds for group, row in zip(groups, world, strict=True)}
-    struck, complete = struck_values(read, signatures, 0, size)
+    worlds_of_sets = Assignments(read, signatures, 0, size)
+    struck, complete = worlds_of_sets.struck_values()
     assert complete
     for place, name in enumerate(NAMES):
         had = {(group, row[place]) for group, row in together}
@@ -134,7 +134,7 @@ def test_struck_values_and_matching_are_those_of_all_worlds(release):
             (group, value) not in had for group, values in sets.items() for value in values[name]
         )
     for known, name in enumerate(NAMES):
-        kept = matched_values(read, signatures, known, 0, size)
+        kept = worlds_of_sets.matched_values(known)
         start, value = read.of(known)
         for group in range(read.groups):
             label = tables["groups"]["group"].text[group]

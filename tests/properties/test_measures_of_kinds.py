@@ -314,6 +314,7 @@ def test_drawn_tables_are_distributed_as_p2(name):
     assert set(count) <= {point for point, mass in naive.p2.items() if mass > 0}
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from([0.0, 0.5, 1.0, 2.0]), st.sampled_from([0.1, 0.5, 1.0])),

@@ -31,7 +31,7 @@ from discreet.attacks.base import ALONE, IN_TABLE, TOLERANCE, Attack, Finding, S
 from discreet.releases.adversary_view import placed_people
 from discreet.releases.kinds.base import Kind
 from discreet.releases.worlds.placement import count_components, scale
-from discreet.releases.worlds.readers import rows_in_worlds, rows_within
+from discreet.releases.worlds.readers import Assignments, rows_within
 from discreet.releases.worlds.sensitive_sets import (
     PEOPLE,
     SENSITIVE,
@@ -267,7 +267,7 @@ def _matching(
     """None where the graph of people and rows is too large, or no assignment exists."""
     primary = names.index(primary_of(scene.manifest))
     size = scene.tables[PEOPLE][GROUP].counts
-    possible = rows_in_worlds(sets, signatures, primary, size)
+    possible = Assignments(sets, signatures, primary, size).possible_rows()
     if possible is None or len(possible.row) > MATCHED:
         attack.omit(scene, "reader 'matching'", _more_than(MATCHED))
         return None

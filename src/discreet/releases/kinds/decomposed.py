@@ -52,11 +52,10 @@ from discreet.releases.kinds.implied_groups import measure_sets, read_decomposit
 from discreet.releases.manifest import Manifest, ReaderFinding
 from discreet.releases.worlds.readers import (
     READERS,
+    Assignments,
     count_unsupported,
     kept_values,
     reader_findings,
-    rows_ruled_out,
-    struck_values,
 )
 from discreet.releases.worlds.sensitive_sets import (
     ATTRIBUTE,
@@ -324,7 +323,7 @@ def _distinct(keys: Sequence[NDArray[Any]]) -> NDArray[Any]:
 def _unjudged(tables: Tables, primary: str) -> list[str]:
     """Return what to say where people and rows are too many to look for assignments."""
     names, sets, signatures, size = SetsAndRows.of(tables)
-    if rows_ruled_out(sets, signatures, names.index(primary), size) is not None:
+    if Assignments(sets, signatures, names.index(primary), size).ruled_out() is not None:
         return []
     return [
         f"The release is too large to look for assignments of all rows of '{SENSITIVE}' to groups: "
@@ -356,7 +355,7 @@ def _struck_problems(tables: Tables, primary: str, source_rows: SourceRows | Non
     """Whether any reader of all groups can strike out a value of a set."""
     names, sets, signatures, size = SetsAndRows.of(tables)
     world = None if source_rows is None else _source_world(tables[PEOPLE], signatures, source_rows)
-    struck = struck_values(sets, signatures, names.index(primary), size, world)
+    struck = Assignments(sets, signatures, names.index(primary), size, world).struck_values()
     if struck is None:
         return []
     counts, complete = struck

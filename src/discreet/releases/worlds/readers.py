@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -98,11 +98,6 @@ def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader:
     return sets.once(("kept", reader, signatures, known), lambda: find(sets, signatures, known))
 
 
-def are_few_within(sets: Sets, signatures: SensitiveSignatures, primary: int) -> bool:
-    """Return whether rows of T^S within the sets are few enough to look for assignments."""
-    return rows_within(sets, signatures, primary)[1] is not None
-
-
 def _values_in_rows(sets: Sets, signatures: SensitiveSignatures, known: int) -> Ints32:
     """The same for the attacker who keeps the values of rows of T^S within the sets."""
     begin, row = rows_within(sets, signatures, known)
@@ -152,100 +147,102 @@ def rows_within(
     )
 
 
-def rows_in_worlds(
-    sets: Sets,
-    signatures: SensitiveSignatures,
-    primary: int,
-    size: Ints,
-    world: World | None = None,
-) -> PossibleRows | None:
-    """The rows of T^S that people of each group have in some world; found once for these sets."""
-    return sets.once(
-        ("possible rows", signatures, primary),
-        lambda: _rows_in_worlds(sets, signatures, primary, size, world),
-    )
+class Assignments(NamedTuple):
+    """All assignments of the rows of T^S to people, within the sets of the people's groups.
 
+    What follows from them is found once for these sets; it is None where the graph of people and
+    rows is too large.
+    """
 
-def _rows_in_worlds(
-    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints, world: World | None
-) -> PossibleRows | None:
-    begin, row = rows_within(sets, signatures, primary)
-    if row is None:
-        return None
-    restricted = _restricted_by(sets, signatures, primary, size, world)
-    if restricted is None:
-        return possible_rows(
-            sets,
-            signatures.codes,
-            signatures.count,
-            primary,
-            size,
-            supporting=(begin, row),
-            world=world,
+    sets: Sets
+    signatures: SensitiveSignatures
+    primary: int  # the attribute of whose sets some person of the group has each value
+    size: Ints  # (groups,) people
+    world: World | None = None  # an assignment that is known; it saves a search
+
+    def possible_rows(self) -> PossibleRows | None:
+        """The rows of T^S that people of each group have in some world."""
+        return self.sets.once(("possible rows", self.signatures, self.primary), self._possible_rows)
+
+    def _possible_rows(self) -> PossibleRows | None:
+        sets, signatures, primary, size, world = self
+        begin, row = rows_within(sets, signatures, primary)
+        if row is None:
+            return None
+        restricted = self._restricted()
+        if restricted is None:
+            codes, count = signatures.codes, signatures.count
+            supporting = begin, row
+            return possible_rows(
+                sets, codes, count, primary, size, supporting=supporting, world=world
+            )
+        start = begin[sets.of(primary)[0]]
+        possible = np.ones(len(row), np.bool_)
+        possible[entries_of(start, restricted.groups)[0]] = restricted.possible
+        return PossibleRows(np.concatenate(([0], np.cumsum(possible)))[start], row[possible], True)
+
+    def _restricted(self) -> RestrictedRows | None:
+        """Return where a known world shows that rows are ruled out."""
+        sets, signatures, primary, size, world = self
+        return sets.once(
+            ("restricted", signatures, primary),
+            lambda: (
+                None
+                if world is None
+                else restricted_rows(sets, signatures.codes, signatures.count, primary, size, world)
+            ),
         )
-    start = begin[sets.of(primary)[0]]
-    possible = np.ones(len(row), np.bool_)
-    possible[entries_of(start, restricted.groups)[0]] = restricted.possible
-    return PossibleRows(np.concatenate(([0], np.cumsum(possible)))[start], row[possible], True)
 
+    def ruled_out(self) -> tuple[Ints, PossibleRows] | None:
+        """The groups in which all groups together rule out rows within the sets, and what is left.
 
-def _restricted_by(
-    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints, world: World | None
-) -> RestrictedRows | None:
-    """Return where a known world shows that rows are ruled out; found once for these sets."""
-    return sets.once(
-        ("restricted", signatures, primary),
-        lambda: (
-            None
-            if world is None
-            else restricted_rows(sets, signatures.codes, signatures.count, primary, size, world)
-        ),
-    )
+        A world that is known saves a search.
+        """
+        restricted = self._restricted()
+        if restricted is not None:
+            return restricted.groups, restricted.rows
+        possible = self.possible_rows()
+        if possible is None:
+            return None
+        begin, _ = rows_within(self.sets, self.signatures, self.primary)
+        before = np.diff(begin[self.sets.of(self.primary)[0]])
+        groups = np.flatnonzero(np.diff(possible.start) < before)
+        start = starts_of(np.diff(possible.start)[groups])
+        rows, _ = entries_of(possible.start, groups)
+        return groups, PossibleRows(start, possible.row[rows], possible.complete)
 
+    def struck_values(self) -> tuple[Ints, bool] | None:
+        """How many values of each attribute no world has in their group; whether there is one."""
+        ruled_out = self.ruled_out()
+        if ruled_out is None:
+            return None
+        groups, rows = ruled_out
+        struck = unsupported_values(self.sets, self.signatures).copy()
+        entries, narrow = sets_of_groups(self.sets, groups)
+        struck[entries] = impossible_values(narrow, self.signatures.codes, rows)
+        return _by_attribute(self.sets, struck), rows.complete
 
-def rows_ruled_out(
-    sets: Sets,
-    signatures: SensitiveSignatures,
-    primary: int,
-    size: Ints,
-    world: World | None = None,
-) -> tuple[Ints, PossibleRows] | None:
-    """The groups in which all groups together rule out rows within the sets, and what is left.
+    def matched_values(self, known: int, part: SignaturesPart | None = None) -> AnyInts | None:
+        """For each known value of each group, how many values of each attribute worlds have.
 
-    None where the graph of people and rows is too large. A world that is known saves a search.
-    """
-    restricted = _restricted_by(sets, signatures, primary, size, world)
-    if restricted is not None:
-        return restricted.groups, restricted.rows
-    possible = rows_in_worlds(sets, signatures, primary, size, world)
-    if possible is None:
-        return None
-    begin, _ = rows_within(sets, signatures, primary)
-    groups = np.flatnonzero(np.diff(possible.start) < np.diff(begin[sets.of(primary)[0]]))
-    start = starts_of(np.diff(possible.start)[groups])
-    rows, _ = entries_of(possible.start, groups)
-    return groups, PossibleRows(start, possible.row[rows], possible.complete)
-
-
-def struck_values(
-    sets: Sets,
-    signatures: SensitiveSignatures,
-    primary: int,
-    size: Ints,
-    world: World | None = None,
-) -> tuple[Ints, bool] | None:
-    """How many values of each attribute no world has in their group, and whether any world exists.
-
-    None where the graph of people and rows is too large. A world that is known saves a search.
-    """
-    ruled_out = rows_ruled_out(sets, signatures, primary, size, world)
-    if ruled_out is None:
-        return None
-    groups, rows = ruled_out
-    struck = unsupported_values(sets, signatures).copy()
-    entries, narrow = sets_of_groups(sets, groups)
-    struck[entries] = impossible_values(narrow, signatures.codes, rows)
-    return _by_attribute(sets, struck), rows.complete
+        Only the signatures of ``part`` count, all by default.
+        """
+        sets, signatures, primary, *_ = self
+        ruled_out = self.ruled_out()
+        if ruled_out is None or rows_within(sets, signatures, primary)[1] is None:
+            return None
+        groups, rows = ruled_out
+        # Most groups keep all rows within their sets.
+        counts = kept_values(sets, signatures if part is None else part.rows, known, "row").copy()
+        if part is not None:
+            counted = np.concatenate(([0], np.cumsum(part.chosen[rows.row])))
+            rows = PossibleRows(counted[rows.start], rows.row[part.chosen[rows.row]], rows.complete)
+        # Groups in which rows are ruled out are counted anew.
+        _, narrow = sets_of_groups(sets, groups)
+        begin, order = rows_by_value(narrow, signatures.codes, known, rows)
+        entries, _ = entries_of(sets.of(known)[0], groups)
+        counts[entries] = count_values(begin, rows.row[order], signatures.codes, signatures.offset)
+        return counts
 
 
 def _unsupported_at_once(
@@ -316,8 +313,8 @@ def link_through_sensitive_table(
     # What each reader keeps, for every known value of every group.
     number, people = names.index(known), tables[PEOPLE].rows
     by_reader = {reader: kept_values(sets, signatures, number, reader) for reader in READERS}
-    first = names.index(primary)
-    matched = matched_values(sets, signatures, number, first, size)
+    worlds = Assignments(sets, signatures, names.index(primary), size)
+    matched = worlds.matched_values(number)
     if matched is not None:
         by_reader["matching"] = matched
     masks = {
@@ -334,7 +331,7 @@ def link_through_sensitive_table(
             if name in masks:  # an attacker who is left with harmless values learns no secret
                 part = signatures_with(signatures, place, masks[name])
                 if reader == "matching":
-                    few = matched_values(sets, signatures, number, first, size, part)
+                    few = worlds.matched_values(number, part)
                     assert few is not None  # it was found for all values
                 else:
                     few = kept_values(sets, part.rows, number, reader)
@@ -377,33 +374,3 @@ def reader_findings(tables: Tables, manifest: Manifest) -> list[ReaderFinding]:
     """Return what attackers who use T^S find in a release."""
     primary = primary_of(manifest)
     return link_through_sensitive_table(tables, primary, primary, manifest.disclosable)
-
-
-def matched_values(
-    sets: Sets,
-    signatures: SensitiveSignatures,
-    known: int,
-    primary: int,
-    size: Ints,
-    part: SignaturesPart | None = None,
-) -> AnyInts | None:
-    """For each known value of each group, how many values of each attribute assignments use.
-
-    None where the graph of people and rows is too large. Only the signatures of ``part`` count, all
-    by default.
-    """
-    ruled_out = rows_ruled_out(sets, signatures, primary, size)
-    if ruled_out is None or not are_few_within(sets, signatures, primary):
-        return None
-    groups, rows = ruled_out
-    # Most groups keep all rows within their sets.
-    counts = kept_values(sets, signatures if part is None else part.rows, known, "row").copy()
-    if part is not None:
-        counted = np.concatenate(([0], np.cumsum(part.chosen[rows.row])))
-        rows = PossibleRows(counted[rows.start], rows.row[part.chosen[rows.row]], rows.complete)
-    # Groups in which rows are ruled out are counted anew.
-    _, narrow = sets_of_groups(sets, groups)
-    begin, order = rows_by_value(narrow, signatures.codes, known, rows)
-    entries, _ = entries_of(sets.of(known)[0], groups)
-    counts[entries] = count_values(begin, rows.row[order], signatures.codes, signatures.offset)
-    return counts

@@ -23,7 +23,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -414,8 +414,7 @@ def mean_interval(belief: Floats, count: AnyInts) -> Interval:
     return max(mean - reach, 0.0), min(mean + reach, 1.0)
 
 
-@dataclass(frozen=True)
-class RowAtRisk:
+class RowAtRisk(NamedTuple):
     """One row of the source, and the attacker who learns its value."""
 
     row: int  # of the source, counted from 1
@@ -442,9 +441,10 @@ class RowsAtRisk:
     @property
     def listed(self) -> tuple[RowAtRisk, ...]:
         """All of them in the order of the source."""
-        rows = (
-            RowAtRisk(row + 1, attribute, knows, belief)
-            for rows, attribute, knows, beliefs in self.parts
-            for row, belief in zip(rows.tolist(), beliefs.tolist(), strict=True)
+        return tuple(
+            sorted(
+                RowAtRisk(row + 1, attribute, knows, belief)
+                for rows, attribute, knows, beliefs in self.parts
+                for row, belief in zip(rows.tolist(), beliefs.tolist(), strict=True)
+            )
         )
-        return tuple(sorted(rows, key=lambda listed: (listed.row, listed.attribute)))

@@ -38,6 +38,7 @@ to the combinations of the attributes it asks for, so the number of rows matters
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -215,7 +216,7 @@ class ImpliedGeneralized(Implied):
         start, combination = fits
         kind = np.repeat(np.arange(alike.count), np.diff(start))
         mass = np.bincount(kind, share[combination], alike.count)
-        domain = float(np.prod([float(coverage.cardinality) for coverage in coverages]))
+        domain = math.prod(float(coverage.cardinality) for coverage in coverages)
         of_people = mass[alike.class_of_row] + self._suppressed_rows / domain
         return np.asarray(of_people, np.float64)
 

@@ -27,6 +27,7 @@ factors are fitted, on the cells that differ: tens of thousands where people are
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -218,7 +219,7 @@ class ImpliedGroups(Implied):
             mass = pairs.size[pair[met]] * numbers.share_of_entry[entry[met]]
             mass_of_line += np.bincount(order[line[met]], mass, lines.count)
         domain = [*quasi, *(people[name] for name in sensitive)]
-        every = float(np.prod([float(column.cardinality) for column in domain]))
+        every = math.prod(float(column.cardinality) for column in domain)
         return mass_of_line[lines.class_of_row] + self.suppressed_rows / every
 
     def pair_table(self, first: Column, second: Column) -> Floats:

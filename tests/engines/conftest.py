@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-ROWS = 3000
+ROWS = int(os.environ.get("DISCREET_ROWS", "3000"))  # a million, to compare sessions once
 ATTRIBUTES = """
 source: {path: people.csv, missing: ["?"]}
 attributes:
@@ -74,7 +74,7 @@ def spark(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]
     settings = {
         "spark.sql.shuffle.partitions": "2",
         "spark.discreet.folder": str(tmp_path_factory.mktemp("engine")),
-        "spark.discreet.rowsOfPart": "1500",
+        "spark.discreet.rowsOfPart": str(ROWS // 2),
     }
     builder = SparkSession.builder
     if address == "connect":  # the settings of a server are its own

@@ -235,6 +235,21 @@ def test_the_command_line(base: Any, tmp_path: Path, monkeypatch: Any) -> None:
     assert "of_records" in tables_in(run)
 
 
+def test_more_rows_than_this_machine_takes_are_not_attacked(
+    base: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    url, _ = base
+    job = job_for(url, "full-domain")
+    release = publish(job, tmp_path / "release")
+    assert dc.attack(release, original=job, quick=True).findings
+    monkeypatch.setattr("discreet.addons.places.database_engine.SMALL", ROWS - 100)
+    release = publish(job, tmp_path / "again", force=True)
+    assert release.audit is not None and release.audit.ok
+    for step in (dc.attack, dc.measure):
+        with pytest.raises(InputError, match="Attacks and divergences need every row here"):
+            step(release, original=job)
+
+
 SNAPSHOT = Path(__file__).parent / "in_place.sql"
 
 

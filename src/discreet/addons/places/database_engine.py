@@ -424,9 +424,14 @@ def judged(
 
 
 def _repeated(table: CodedTable) -> CodedTable:
-    """Return every row of a counted table that is small enough."""
-    if table.weights is None or table.rows > SMALL:
+    """Return every row of a counted table; refuse one with too many."""
+    if table.weights is None:
         return table
+    if table.rows > SMALL:
+        raise InputError(
+            f"Attacks and divergences need every row here: the table has {table.rows:,}, and the "
+            f"engine 'database' takes {SMALL:,}. Use --engine local to have them."
+        )
     columns = {name: replace(column, weights=None) for name, column in table.columns.items()}
     rows = np.repeat(np.arange(table.entries), table.weights)
     return CodedTable(columns, table.entries, table.left_out).take(rows)

@@ -272,7 +272,8 @@ def test_rare_values_of_a_sensitive_attribute(tmp_path):
     diagnosis = ["flu"] * 60 + ["cold"] * 38 + ["gout", "scurvy"]
     table = pl.DataFrame({"age": [20 + i % 40 for i in ROWS], "diagnosis": diagnosis})
     text = propose_job(table, tmp_path).text
-    assert "2 of 4 values of 'diagnosis' occur once" in text
+    assert "Values that a single row has: 'diagnosis' (2)." in text
+    assert "those of 'diagnosis', add to the line of each: rare: auto" in text
     assert "gout" not in text
     usual = table.with_columns(diagnosis=pl.Series(["flu", "cold"] * 50))
     assert "rare: auto" not in propose_job(usual, tmp_path).text

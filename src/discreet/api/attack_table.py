@@ -116,16 +116,16 @@ def _guessing(
     quasi, names = list(roles[Role.QUASI_IDENTIFIER]), joint.names
     secrets = list(roles[Role.SENSITIVE]) or names
     progress("singling out", 0.0)
-    found = list(single_out(joint, rng))
+    successes = list(single_out(joint, rng))
     # One half of the columns is what the attacker links to the other: by roles, or every second.
     others = [name for name in names if name not in quasi]
     halves = (quasi, others) if quasi and others else (names[::2], names[1::2])
     progress("nearest rows", 0.3)
-    found += neighbour_attacks(joint, quasi, secrets, halves, rng)
+    successes += neighbour_attacks(joint, quasi, secrets, halves, rng)
     if opened.is_aligned:
         progress("record linkage", 0.9)
-        found += link_records(joint, quasi or names, rng)
-    return found
+        successes += link_records(joint, quasi or names, rng)
+    return successes
 
 
 def _copies(joint: JointTables) -> tuple[int, int]:

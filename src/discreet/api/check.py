@@ -126,10 +126,10 @@ def check(
         tell=lambda share: progress("reading", share),
     )
     progress("checking", 0.0)
-    found = check_table(task, persons, figures=figures or not asked)
+    checked = check_table(task, persons, figures=figures or not asked)
     beside = () if place is None else place.remarks
-    remarks += [*found.remarks, *keys.remarks, *beside]
-    return replace(found, rows=keys.rows, suppressed=keys.suppressed, remarks=tuple(remarks))
+    remarks += [*checked.remarks, *keys.remarks, *beside]
+    return replace(checked, rows=keys.rows, suppressed=keys.suppressed, remarks=tuple(remarks))
 
 
 def _short_requirements(
@@ -137,10 +137,10 @@ def _short_requirements(
     l: int | None,  # noqa: E741 (the field's name)
     t: float | None,
 ) -> list[Requirement]:
-    given = (("k-anonymity", "k", k), ("distinct-l-diversity", "l", l), ("t-closeness", "t", t))
+    short = (("k-anonymity", "k", k), ("distinct-l-diversity", "l", l), ("t-closeness", "t", t))
     return [
         requirement_from_mapping({name: {key: bound}})
-        for name, key, bound in given
+        for name, key, bound in short
         if bound is not None
     ]
 
@@ -429,5 +429,5 @@ def _coded_again(
 ) -> Column:
     """A column whose values have other texts or another type."""
     values = text.alias(column.name)
-    found = code_series(values, spec, missing, f"Column '{column.name}'")
-    return replace(found, codes=found.codes[column.codes], weights=column.weights)
+    coded = code_series(values, spec, missing, f"Column '{column.name}'")
+    return replace(coded, codes=coded.codes[column.codes], weights=column.weights)

@@ -67,7 +67,7 @@ class Original:
 
     job: Job
     coded: CodedTable  # as it was read
-    kept: Persons | None = None  # where persons keep several rows: the person of each
+    row_persons: Persons | None = None  # where persons keep several rows: the person of each
 
     @classmethod
     def read(cls, job: Job, data: Any = None, progress: Progress = no_progress) -> Original:
@@ -76,12 +76,12 @@ class Original:
         Where persons keep several rows, a number stands for their identifier.
         """
         progress("reading", 0.0)
-        kept = None
+        row_persons = None
         if job.person is None:
             table = read_data(job, data, lambda share: progress("reading", share))
         else:
             source = read_source(job, data, None, lambda share: progress("reading", share))
-            table, kept = source.table, source.kept
+            table, row_persons = source.table, source.row_persons
         # The frame has cells as they are published: dates in ISO form, sets joined and collapsed.
         plain: dict[str, Any] = dict.fromkeys(("collapse", "columns", "format"))
         attributes = {
@@ -91,11 +91,11 @@ class Original:
             for column in table
         }
         unread: dict[str, Any] = dict.fromkeys(("source", "person", "ledger", "verify"))
-        if kept is not None and job.person is not None:
+        if row_persons is not None and job.person is not None:
             attributes[_PERSON] = Attribute(role=Role.IDENTIFIER)
             unread["person"] = job.person.model_copy(update={"column": (_PERSON,)})
         inner = job.model_copy(update={**unread, "attributes": attributes})
-        return cls(inner, table, kept)
+        return cls(inner, table, row_persons)
 
     @cached_property
     def table(self) -> CodedTable:
@@ -116,8 +116,8 @@ class Original:
             ).alias(column.name)
             for column in self.coded
         ]
-        if self.kept is not None:
-            number = self.kept.number if rows is None else self.kept.number[rows]
+        if self.row_persons is not None:
+            number = self.row_persons.number if rows is None else self.row_persons.number[rows]
             columns.append(pl.Series(_PERSON, number).cast(pl.String))
         return pl.DataFrame(columns)
 
@@ -127,14 +127,14 @@ class Original:
         """Run a job on the table or on some rows, audited as it would be published."""
         frame = self.frame(rows)
         if not job.method.needs_history:
-            made = make_release(frame, job, seed=seed, progress=progress)
-            return prove_release(made, progress, measured=False)
+            release = make_release(frame, job, seed=seed, progress=progress)
+            return prove_release(release, progress, measured=False)
         with _new_ledger() as (settings, ledger):
             attributes = {**job.attributes, _ROW: Attribute(role=Role.IDENTIFIER)}
             job = job.model_copy(update={"attributes": attributes, "ledger": settings})
             frame = frame.with_columns(pl.int_range(len(frame)).cast(pl.String).alias(_ROW))
-            made = make_release(frame, job, seed=seed, progress=progress, ledger=ledger)
-            return prove_release(made, progress, ledger, measured=False)
+            release = make_release(frame, job, seed=seed, progress=progress, ledger=ledger)
+            return prove_release(release, progress, ledger, measured=False)
 
 
 @contextmanager
@@ -154,7 +154,7 @@ class School:
         self._original = original
         self._rng = np.random.default_rng(seed)
         table = original.table
-        self._split = split_people(table.rows, self._rng, original.kept)
+        self._split = split_people(table.rows, self._rng, original.row_persons)
         chosen = targets_of(table, targets)
         self._teacher = Teacher(table, self._split, chosen, self._rng)
 
@@ -173,8 +173,8 @@ class School:
 
     def _recoded(self, part: CodedTable, name: str, codes: Codes) -> Codes:
         """Codes of the part's dictionary in the original's; −1 for values that it lacks."""
-        found = code_of_text(self._original.table[name].text, part[name].text)
-        return found.astype(np.int32)[codes]
+        places = code_of_text(self._original.table[name].text, part[name].text)
+        return places.astype(np.int32)[codes]
 
 
 def compare(
@@ -242,7 +242,7 @@ def compare(
         recommendations,
         original.table.rows,
         ceiling,
-        None if original.kept is None else original.kept.count,
+        None if original.row_persons is None else original.row_persons.count,
         untried=tuple(untried),
         sensitive_only=not all(mark.all() for mark in original.sensitive_values.values()),
         provenance={
@@ -285,13 +285,15 @@ def compared_job(
     try:
         written = json.loads(read_text(place, "Comparison"))
         points = [*written["points"], written["unlinked"]]
-        found = {one["label"]: one for one in points if "failure" not in one}
+        point_of = {point["label"]: point for point in points if "failure" not in point}
     except (ValueError, KeyError, TypeError):
         raise InputError(f"{place}: not a comparison that discreet wrote.") from None
-    if name not in found:
-        raise InputError(f"{place}: no release '{name}'. {nearest(name, sorted(found))}")
-    one = found[name]
-    setting = Setting(one["method"], one["parameters"], one.get("given", {}), one.get("note"))
+    if name not in point_of:
+        raise InputError(f"{place}: no release '{name}'. {nearest(name, sorted(point_of))}")
+    point = point_of[name]
+    setting = Setting(
+        point["method"], point["parameters"], point.get("given", {}), point.get("note")
+    )
     return setting.applied(job)
 
 
@@ -395,7 +397,7 @@ class _Runner:
             reading.original, reading.implied, task.basis.persons, task.secrets.sensitive_values
         )
         away = None if divergence is None else divergence.release
-        found = measures.population
+        population = measures.population
         return replace(
             point,
             kind=manifest.kind,
@@ -416,15 +418,17 @@ class _Runner:
             loss_sensitive=measures.loss_sensitive,
             suppressed_rows=manifest.suppressed_rows,
             suppressed_share=manifest.lost_share,
-            population_risk=None if found is None else found.average,
-            population_risk_max=None if found is None else found.maximum,
+            population_risk=None if population is None else population.average,
+            population_risk_max=None if population is None else population.maximum,
         )
 
     def unlinked(self) -> Point:
         """Return the baseline point: tables without a link between quasi-identifiers and values."""
         table = self.original.table
         implied = ImpliedUnlinked((table.quasi_identifiers, table.sensitive), table.rows)
-        belief = fixed_reader(table, implied, self.original.kept, self.original.sensitive_values)
+        belief = fixed_reader(
+            table, implied, self.original.row_persons, self.original.sensitive_values
+        )
         errors, failure = None, None
         started = time.perf_counter()
         try:

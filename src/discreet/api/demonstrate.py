@@ -172,12 +172,12 @@ def demonstrate(folder: Path) -> Iterator[str]:
     yield from _published(folder / "release", files["release"])
 
     yield "4. A job that is refused, and its repair"
-    found = repair(None, files["refused"], budget=REPAIRING, seed=SEED)
-    store_repairs(files["refused"], found)  # so that --apply needs no second search
-    yield f"   Verdict about risk: {found.before.word}."
-    yield from (f"   - {reason}" for reason in found.before.reasons)
-    yield from (f"   Repair: {line}" for line in found.repairs[0].text()[:1])
-    yield from (f"   {line.strip()}" for line in found.repairs[0].text()[1:])
+    result = repair(None, files["refused"], budget=REPAIRING, seed=SEED)
+    store_repairs(files["refused"], result)  # so that --apply needs no second search
+    yield f"   Verdict about risk: {result.before.word}."
+    yield from (f"   - {reason}" for reason in result.before.reasons)
+    yield from (f"   Repair: {line}" for line in result.repairs[0].text()[:1])
+    yield from (f"   {line.strip()}" for line in result.repairs[0].text()[1:])
     yield ""
     yield f"Report to read first: {folder / 'release.private.html'}"
     yield f"Next: discreet repair {files['refused']} --apply 1"

@@ -32,15 +32,15 @@ def measure(
     learns from that release, and tests on the others.
     """
     tables, task, manifest = opened_release(release, original, job, progress)
-    given = job_of_release(release, original, job)
+    described = job_of_release(release, original, job)
     progress("measures", 0.0)
     reading = read_utility(tables, task, manifest)
     measures: Utility = reading.measured(
-        given.measure.workload(queries), seed, divergence=given.measure.divergence
+        described.measure.workload(queries), seed, divergence=described.measure.divergence
     )
     if not learning:
         return measures
     by_frame = job is not None or (isinstance(release, Release) and not names_job(original))
-    people = Original.read(given, original if by_frame else None, progress)
-    school = School(people, given.measure.targets, seed)
+    people = Original.read(described, original if by_frame else None, progress)
+    school = School(people, described.measure.targets, seed)
     return replace(measures, learning=school.learning(people.job, seed, progress))

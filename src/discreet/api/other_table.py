@@ -108,10 +108,10 @@ class OtherTable:
         rows = self.published.rows
         if rows != self.original.rows or rows < 10:
             return False
-        own = self._agreement(np.arange(rows))
+        same_place = self._agreement(np.arange(rows))
         others = self._agreement(np.roll(np.arange(rows), rows // 2))
-        spread = float(np.sqrt((own.var() + others.var()) / rows))
-        return float(own.mean() - others.mean()) > 10 * max(spread, 1e-12)
+        spread = float(np.sqrt((same_place.var() + others.var()) / rows))
+        return float(same_place.mean() - others.mean()) > 10 * max(spread, 1e-12)
 
     def _agreement(self, row_of_original: Ints) -> Floats:
         """(rows,) In how many columns each published row agrees with a row of the original."""
@@ -319,11 +319,11 @@ def _column(
     if typed and original.type is ValueType.INTEGER and unread.any():
         spec = replace(spec, type=ValueType.NUMBER)  # integers with noise
     series = pl.Series(original.name, read.labels, dtype=pl.String)
-    found = code_series(series, spec, (), f"Column '{original.name}'")
-    codes: Codes = found.codes[cells.codes]
-    size = np.zeros(found.cardinality, np.int64)
-    size[found.codes] = read.covered
-    return replace(found, codes=codes), size
+    coded = code_series(series, spec, (), f"Column '{original.name}'")
+    codes: Codes = coded.codes[cells.codes]
+    size = np.zeros(coded.cardinality, np.int64)
+    size[coded.codes] = read.covered
+    return replace(coded, codes=codes), size
 
 
 def _require_overlap(

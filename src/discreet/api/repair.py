@@ -583,15 +583,15 @@ def _lines(edits: Sequence[Edit], job: Job, text: str | None) -> list[tuple[tupl
     written: dict[str, list[str]] = {}
     numbers: dict[str, list[int]] = {}
     for entry in dict.fromkeys(edit.entry for edit in edits):
-        own = [edit for edit in edits if edit.entry == entry]
+        of_entry = [edit for edit in edits if edit.entry == entry]
         if entry[0] == "attributes":
-            name, keys = str(entry[1]), [edit for edit in own if edit.value is not REMOVED]
+            name, keys = str(entry[1]), [edit for edit in of_entry if edit.value is not REMOVED]
             value = flow({str(edit.trail[2]): edit.value for edit in keys})
         elif entry[0] == "method":
-            name, value = "method", flow(own[-1].value)
+            name, value = "method", flow(of_entry[-1].value)
         else:
             requirement = job.requirements[int(entry[1])]
-            written_there = own[-1].value if len(own[-1].trail) == 2 else None
+            written_there = of_entry[-1].value if len(of_entry[-1].trail) == 2 else None
             parameters = (written_there or {}).get(requirement.name) or requirement.parameters()
             name, value = "- " + requirement.name, flow(parameters)
         line = None if places is None else places.lines.get(entry)

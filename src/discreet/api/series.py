@@ -466,13 +466,13 @@ def _correlation(
     last = [m for m in manifests if m.method.name == RHO_DIFFERENT][-1].method.parameters
     unstated: Unstated = "stay" if last.get("unstated") == "stay" else "spread"
     if path is not None:
-        found = read_correlation(path, unstated)
-        if known_hash is not None and found.sha256 != known_hash:
+        correlation = read_correlation(path, unstated)
+        if known_hash is not None and correlation.sha256 != known_hash:
             raise InputError(
                 f"Correlation table {path}: not the table that the releases were published with. "
                 "Name that one."
             )
-        return found
+        return correlation
     if last.get("correlation"):
         raise InputError(
             f"The releases rely on the correlation table '{last['correlation']}'. Name it with "

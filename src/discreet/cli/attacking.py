@@ -121,7 +121,7 @@ def attack(
     from discreet.report.terminal import attack_lines
 
     with out.progress() as progress:
-        found = run_attack(
+        report = run_attack(
             releases[0],
             original=original,
             attacks=_chosen(attacks, knowledge),
@@ -138,11 +138,11 @@ def attack(
         from discreet.statements import speaking
 
         with speaking(language):
-            shown = attack_page(found, Manifest.load(releases[0]), Job.load(original))
+            shown = attack_page(report, Manifest.load(releases[0]), Job.load(original))
         out.page(page, shown)
-    tone = "good" if found.ok else "bad"
-    out.result(found.to_dict(), str(found) if out.verbose else attack_lines(found), tone)
-    if not found.ok:
+    tone = "good" if report.ok else "bad"
+    out.result(report.to_dict(), str(report) if out.verbose else attack_lines(report), tone)
+    if not report.ok:
         raise typer.Exit(1)
 
 
@@ -155,10 +155,10 @@ def _chosen(names: str | None, knowledge: Path | None) -> list[Attack] | None:
     if names is not None:
         chosen = parse_attacks([name.strip() for name in names.split(",") if name.strip()])
     if knowledge is not None:
-        given = read_attacks(knowledge)
-        named = {one.name for one in given}
+        of_file = read_attacks(knowledge)
+        named = {one.name for one in of_file}
         others = all_attacks() if chosen is None else chosen
-        chosen = [*(one for one in others if one.name not in named), *given]
+        chosen = [*(one for one in others if one.name not in named), *of_file]
     return chosen
 
 

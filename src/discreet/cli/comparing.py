@@ -61,7 +61,7 @@ def compare(
     from discreet.api.compare import compare as run_compare
 
     with out.progress() as progress:
-        found = run_compare(
+        comparison = run_compare(
             None,
             job,
             methods=None
@@ -80,18 +80,18 @@ def compare(
         from discreet.job.model import Job
         from discreet.report.pages.measure_page import comparison_page
 
-        page = comparison_page(found, Job.load(job))
-        (found.save(output) / "comparison.html").write_text(page.html(), encoding="utf-8")
+        page = comparison_page(comparison, Job.load(job))
+        (comparison.save(output) / "comparison.html").write_text(page.html(), encoding="utf-8")
         out.note(f"Wrote {output / 'comparison.html'}, comparison.json and comparison.csv")
-    lines, best = str(found).splitlines(), found.best
+    lines, best = str(comparison).splitlines(), comparison.best
     if best is not None and output is None:
         lines.append("To publish it by its name, write the comparison: --output comparison")
     elif best is not None:
         chosen = f"--compared {output} --release '{best.label}' --seed {seed}"
         lines.append(f"Publish it: discreet publish {job} {chosen}")
-    out.result(found.to_dict(), lines)
-    if not found.published:
-        raise typer.Exit(1 if any(point.infeasible for point in found.points) else 2)
+    out.result(comparison.to_dict(), lines)
+    if not comparison.published:
+        raise typer.Exit(1 if any(point.infeasible for point in comparison.points) else 2)
 
 
 @shared("json", "quiet", example="discreet compare-tables a.csv b.csv --original job.yaml")

@@ -133,8 +133,8 @@ class SharedCommand:
     def __signature__(self) -> inspect.Signature:
         """The parameters with shared options in the place of ``out``, and readable values."""
         signature = inspect.signature(self.function, eval_str=True)
-        own = [part for name, part in signature.parameters.items() if name != "out"]
-        for parameter in own:
+        parameters = [part for name, part in signature.parameters.items() if name != "out"]
+        for parameter in parameters:
             kind, info = get_args(parameter.annotation)
             known = [METAVARS[part] for part in (kind, *_leaves(kind)) if part in METAVARS]
             if isinstance(info, OptionInfo) and info.metavar is None and known:
@@ -144,7 +144,7 @@ class SharedCommand:
                               annotation=SHARED[name])
             for name in self.names
         ]  # fmt: skip
-        return signature.replace(parameters=[*own, *options])
+        return signature.replace(parameters=[*parameters, *options])
 
     def __call__(self, **given: Any) -> None:
         out = CommandOutput(**{name: given.pop(name) for name in self.names})

@@ -37,12 +37,14 @@ def repair(
     edits = None if apply is None else read_repairs(job)
     if edits is None:
         with out.progress() as progress:
-            found = find_repairs(None, job, budget=seconds_of(budget), seed=seed, progress=progress)
-        store_repairs(job, found)
-        edits = [list(one.edits) for one in found.repairs]
+            result = find_repairs(
+                None, job, budget=seconds_of(budget), seed=seed, progress=progress
+            )
+        store_repairs(job, result)
+        edits = [list(one.edits) for one in result.repairs]
         if apply is None:
-            out.result({"job": str(job), **found.to_dict()}, found.lines(str(job)))
-            if found.needed and not found.repairs:
+            out.result({"job": str(job), **result.to_dict()}, result.lines(str(job)))
+            if result.needed and not result.repairs:
                 raise typer.Exit(1)
             return
     if apply is None or apply > len(edits):

@@ -98,7 +98,7 @@ def check(
     if data is None and job is None:
         raise InputError("Name a table, or a job with --job.")
     with out.progress() as progress:
-        found = run_check(
+        checked = run_check(
             data,
             job,
             quasi=column_names(quasi),
@@ -119,10 +119,10 @@ def check(
             figures=figures,
             progress=progress,
         )
-    out.page(page, found, language)
-    tone = "good" if found.ok else "bad"
-    out.result(found.to_dict(), check_lines(found), tone if found.requirements else "")
-    if not found.ok:
+    out.page(page, checked, language)
+    tone = "good" if checked.ok else "bad"
+    out.result(checked.to_dict(), check_lines(checked), tone if checked.requirements else "")
+    if not checked.ok:
         if job is None:
             out.note(
                 "'discreet init' proposes a job; 'discreet publish' then makes a table that "
@@ -141,13 +141,13 @@ def _values(given: list[str] | None, sensitive: list[str]) -> dict[str, list[str
 
     A column or a value may contain ``=``: the longest name of a sensitive column decides.
     """
-    found: dict[str, list[str | None]] = {}
+    by_column: dict[str, list[str | None]] = {}
     for option in given or ():
         named = [name for name in sensitive if option.startswith(f"{name}=")]
         name = max(named, key=len, default=option.partition("=")[0])
         cells = next(csv.reader([option[len(name) + 1 :]], skipinitialspace=True), [""])
-        found.setdefault(name, []).extend(cell or None for cell in cells)
-    return found
+        by_column.setdefault(name, []).extend(cell or None for cell in cells)
+    return by_column
 
 
 def _parsed(given: str) -> Any:

@@ -143,7 +143,7 @@ def names_of_persons(shape: Shape, meanings: list[Meaning]) -> bool:
 def _known_share(shape: Shape) -> float:
     """Return the share of the values that contain a listed name, as one of at most four words."""
     listed = GIVEN_NAMES | FAMILY_NAMES
-    plain = [without_accents(value).lower() for value in shape.some.to_list()]
+    plain = [without_accents(value).lower() for value in shape.texts.to_list()]
     split = [value.replace(",", " ").split() for value in plain]
     return sum(not listed.isdisjoint(words) for words in split) / max(len(split), 1)
 

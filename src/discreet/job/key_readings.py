@@ -64,11 +64,11 @@ def read_keys(table: CodedTable, suppressed: Collection[str], reading: Reading) 
 
 def wildcards(quasi: Collection[Column], cells: Collection[str], *, missing: bool) -> list[Bools]:
     """By quasi-identifier: (entries,) whether the cell is suppressed, or also missing."""
-    found = []
+    marks = []
     for column in quasi:
         is_wild = column.text.is_in(list(cells)).fill_null(missing).to_numpy()
-        found.append(is_wild[column.codes])
-    return found
+        marks.append(is_wild[column.codes])
+    return marks
 
 
 def _all(of_columns: Collection[Bools], entries: int) -> Bools:
@@ -102,12 +102,12 @@ def matching(table: CodedTable, cells: Collection[str]) -> CodedTable:
     # The entries of each class, and for each pair of classes those of the matched one.
     order = np.argsort(classes.class_of_row, kind="stable")
     place, pair = entries_of(starts_of(entries), matched)
-    entry, own = order[place], of_class[pair]
+    entry, class_of_entry = order[place], of_class[pair]
     columns = {}
     for column in table:
         taken = column.take(entry)
         if column in quasi:
-            taken = replace(taken, codes=column.codes[classes.first_row][own])
+            taken = replace(taken, codes=column.codes[classes.first_row][class_of_entry])
         columns[column.name] = replace(taken, total=column.reference)
     weights = None if table.weights is None else table.weights[entry]
     count = len(entry) if weights is None else int(weights.sum())
@@ -146,8 +146,8 @@ def _differences(table: CodedTable, suppressed: Collection[str], reading: Readin
     """Say what the smallest class is under each reading, where they differ."""
     quasi = table.quasi_identifiers
     cells = suppressed or SUPPRESSED
-    some = [bool(one.any()) for one in wildcards(quasi, cells, missing=True)]
-    if any(some):
+    any_wild = [bool(one.any()) for one in wildcards(quasi, cells, missing=True)]
+    if any(any_wild):
         gone = _all(wildcards(quasi, cells, missing=False), table.entries)
         apart = int(gone.sum() if table.weights is None else table.weights[gone].sum())
         rest = _some(table, np.flatnonzero(~gone)) if 0 < apart < table.rows else table
@@ -166,10 +166,10 @@ def _differences(table: CodedTable, suppressed: Collection[str], reading: Readin
             yield Statement(".".join(form), **figures, **further)
     alike = [_respelled(column) for column in quasi]
     if any(one is not column for one, column in zip(alike, quasi, strict=True)):
-        own, merged = table.classes.count, classes_of(alike, table.entries, table.weights)
-        if merged.count < own:
+        count, merged = table.classes.count, classes_of(alike, table.entries, table.weights)
+        if merged.count < count:
             yield Statement(
-                "check.one-spelling", classes=own, merged=merged.count,
+                "check.one-spelling", classes=count, merged=merged.count,
                 values=int(table.classes.size.min()), smallest=int(merged.size.min()),
             )  # fmt: skip
 

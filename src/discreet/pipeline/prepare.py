@@ -250,13 +250,13 @@ def _basis(job: Job, source: SourceRows, rows: int) -> Basis:
     basis = Basis(
         unit=Unit.PERSON,
         one_row_each=source.persons,
-        persons=source.kept,
+        persons=source.row_persons,
         keeping=Keeping() if job.person is None else job.person.keeping,
         people=source.people,
         population_size=job.population_size,
         household=source.household,
     )
-    if source.persons is not None or source.kept is not None:
+    if source.persons is not None or source.row_persons is not None:
         return basis
     uses = source.uses.items()
     repeated = tuple(use.sentence(name) for name, use in uses if use.most > 1)

@@ -451,7 +451,7 @@ class Treating:
             for name, attribute in job.attributes.items()
             if attribute.rare is not None
         }
-        self._before, self._persons_before = source.table, source.kept
+        self._before, self._persons_before = source.table, source.row_persons
         self._rows = np.arange(source.table.rows)
         self._suppressed = dict.fromkeys(self._least, 0)
         # Attributes whose values are lifted so that rows of sensitive values are not rare.
@@ -469,7 +469,7 @@ class Treating:
         """
         while True:
             self._fates = self._decide(table, hierarchies)
-            removed = suppressed_rows(table, self._fates, self._least, self.source.kept)
+            removed = suppressed_rows(table, self._fates, self._least, self.source.row_persons)
             rare_rows = self._rare_rows(table, hierarchies)
             lost = removed.all | rare_rows if removed is not None else rare_rows
             if not self._lifts_further(table, int(rare_rows.sum()), int(lost.sum())):
@@ -497,7 +497,7 @@ class Treating:
             attribute = self._job.attributes[name]
             fates[name] = fates_of(
                 table[name],
-                Values.of(table[name], self.source.kept),
+                Values.of(table[name], self.source.row_persons),
                 least,
                 hierarchies.get(name),
                 attribute,
@@ -520,7 +520,7 @@ class Treating:
             codes.append(column.codes)
             sizes.append(column.cardinality)
         classes = group_codes(codes, sizes, table.rows)
-        persons = self.source.kept
+        persons = self.source.row_persons
         if persons is None:
             size = classes.size
         else:
@@ -621,14 +621,14 @@ def rows_of_source(source: SourceRows, rows: Ints) -> SourceRows:
     """Return some rows of a source, whose dictionaries have the values that remain."""
     table = source.table.take(rows)
     columns = {name: column.occurring() for name, column in table.columns.items()}
-    kept = source.kept
+    kept = source.row_persons
     if kept is not None:
         _, number = np.unique(kept.number[rows], return_inverse=True)
         kept = Persons(number.astype(np.int64), int(number.max(initial=-1)) + 1, kept.unnamed)
     return replace(
         source,
         table=replace(table, columns=columns),
-        kept=kept,
+        row_persons=kept,
         people=None if source.people is None else source.people[rows],
         household=None if source.household is None else source.household[rows],
     )

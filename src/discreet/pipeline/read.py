@@ -41,7 +41,7 @@ class SourceRows:
     table: CodedTable  # all rows, or an entry for each value of a column with its count
     uses: Mapping[str, Uses]  # by identifier: how often its values are used
     persons: OneRowEach | None = None  # where the job names persons with one row each
-    kept: Persons | None = None  # where persons keep several rows: the person of each
+    row_persons: Persons | None = None  # where persons keep several rows: the person of each
     people: PersonHashes | None = None  # (rows, 2) keyed hashes, where there is a ledger
     sha256: str | None = None  # of the source file
     like: FrameTypes = field(default_factory=FrameTypes)  # of the frame that came in
@@ -114,7 +114,7 @@ def of_persons(
 ) -> SourceRows:
     """Give a source its persons: each has one row after it, unless the job keeps all rows."""
     if person.rows == "keep":
-        return replace(source, kept=persons)
+        return replace(source, row_persons=persons)
     if person.rows == "one" and persons.counts.most > 1:
         raise InputError(f"{persons.counts.sentence(person.place)} {ONE_ROW}")
     if job.collapses:

@@ -44,7 +44,7 @@ ATTACK_SECONDS = 60.0  # time limit of the attacks that the verdict rests on, un
 
 def private_facts(source: SourceRows, tables: FormedTables, draft: Draft | None) -> dict[str, Any]:
     """Return the publisher's private facts about a run."""
-    persons = source.persons if source.kept is None else source.kept
+    persons = source.persons if source.row_persons is None else source.row_persons
     rare = tables.task.secrets.rare
     facts = {
         "insecure_fixed_order": True if fixed_order() else None,

@@ -24,10 +24,10 @@ SPREAD = 40  # years that dates of birth span, at least, where no other date is 
 
 def date_format(text: pl.Series) -> str | None:
     """Return the format in which all texts are dates; of several, the first that is common."""
-    some = text.drop_nulls()
-    if not len(some) or not some.str.contains(r"^\d{1,4}[-./]?\d{1,2}[-./]?\d{1,4}$").all():
+    texts = text.drop_nulls()
+    if not len(texts) or not texts.str.contains(r"^\d{1,4}[-./]?\d{1,2}[-./]?\d{1,4}$").all():
         return None
-    return next((known for known in DATE_FORMATS if _all_days(some, known)), None)
+    return next((known for known in DATE_FORMATS if _all_days(texts, known)), None)
 
 
 def _all_days(text: pl.Series, known: str) -> bool:
@@ -52,7 +52,7 @@ def _days(column: Column) -> NDArray[np.float64] | None:
 
 def judged_dates(columns: Sequence[Column]) -> dict[str, bool]:
     """Return for each column of dates whether they are dates of birth."""
-    days = {c.name: found for c in columns if (found := _days(c)) is not None}
+    days = {c.name: day for c in columns if (day := _days(c)) is not None}
     step = -(-len(columns[0].codes) // LOOKED_AT) if columns else 1
     rows = {c.name: days[c.name][c.codes[::step]] for c in columns if c.name in days}
     return {

@@ -213,9 +213,9 @@ def _sets_of_columns(roles: Mapping[str, Proposal]) -> Iterator[str]:
     """Advise one set-valued attribute for numbered columns of one meaning."""
     stems: dict[str, list[str]] = {}
     for name, one in roles.items():
-        found = _NUMBER_AT_END.fullmatch(name)
-        if found and one.role is Role.SENSITIVE and one.meaning in _MEMBERS:
-            stems.setdefault(found[1], []).append(name)
+        numbered = _NUMBER_AT_END.fullmatch(name)
+        if numbered and one.role is Role.SENSITIVE and one.meaning in _MEMBERS:
+            stems.setdefault(numbered[1], []).append(name)
     for stem, names in stems.items():
         if len(names) > 1 and stem not in roles:
             entry = {stem: {"role": "sensitive", "columns": names, "min_support": 20}}
@@ -337,5 +337,5 @@ def _entry(
 
 def _comment(proposal: Proposal) -> str:
     """The reason and the confidence; what a wrong role costs, where it is not certain."""
-    said = f"{proposal.reason} ({proposal.confidence} confidence)"
-    return said if proposal.confidence == "high" else f"{said}; {proposal.if_wrong}"
+    reason = f"{proposal.reason} ({proposal.confidence} confidence)"
+    return reason if proposal.confidence == "high" else f"{reason}; {proposal.if_wrong}"

@@ -144,15 +144,15 @@ def _safe_harbor(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> Pl
     for column in columns:
         role = roles[column.name]
         if role.role is Role.QUASI_IDENTIFIER:
-            kept = _kept(column, role)
-            if kept is None:
-                said = f"{role.reason}; Safe Harbor removes it"
-                changed[column.name] = replace(role, role=Role.DROP, reason=said)
+            level = _kept(column, role)
+            if level is None:
+                reason = f"{role.reason}; Safe Harbor removes it"
+                changed[column.name] = replace(role, role=Role.DROP, reason=reason)
             else:
-                hierarchies[column.name], levels[column.name] = kept
+                hierarchies[column.name], levels[column.name] = level
         elif role.role.published and (column.type is ValueType.DATE or role.confidence == "low"):
-            said = f"{role.reason}; Safe Harbor removes what may identify"
-            changed[column.name] = replace(role, role=Role.DROP, reason=said)
+            reason = f"{role.reason}; Safe Harbor removes what may identify"
+            changed[column.name] = replace(role, role=Role.DROP, reason=reason)
     notes = [
         f"Preset '{SAFE_HARBOR}': the 18 identifiers of 45 CFR 164.514(b)(2) at fixed levels.",
         "It promises no k. You must also know of no way to identify a person with the rest.",

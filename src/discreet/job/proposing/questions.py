@@ -107,8 +107,8 @@ def _answer(
 ) -> str:
     """Return a valid answer; a wrong one is asked for again."""
     for _ in range(3):
-        given = ask(QUESTIONS[key].text, proposed)
-        line = (given or "").strip() or proposed
+        answer = ask(QUESTIONS[key].text, proposed)
+        line = (answer or "").strip() or proposed
         problem = _problem(key, line, names)
         if problem is None:
             return line
@@ -158,8 +158,8 @@ def _chosen(
                 )
     for name in names:
         role = roles[name].role
-        kept = role in (Role.WEIGHT, Role.HOUSEHOLD, Role.INSENSITIVE)
-        chosen.setdefault(name, role if kept else Role.DROP)
+        stays = role in (Role.WEIGHT, Role.HOUSEHOLD, Role.INSENSITIVE)
+        chosen.setdefault(name, role if stays else Role.DROP)
     return {
         name: roles[name]
         if roles[name].role is chosen[name]

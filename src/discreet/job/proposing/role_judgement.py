@@ -147,16 +147,16 @@ def _judge(shape: Shape) -> Proposal:
     if column.separator is not None:
         return Proposal(Role.SENSITIVE, "it holds several values in a cell", "medium")
     words = words_of(column.name)
-    said = [*named_meanings(words), *value_meanings(words), *stem_meanings(words)]
-    named = next((one for one in said if _plausible(one[0], shape)), None)
+    meanings = [*named_meanings(words), *value_meanings(words), *stem_meanings(words)]
+    named = next((one for one in meanings if _plausible(one[0], shape)), None)
     direct = direct_identifiers(column)
-    found = None if direct is None else direct.what
-    if found == TIMES:
-        return _proposal(Meaning.EVENT_DATE, f"it holds {found}", "high", Role.DROP)
-    if found and not (said and said[0][0] in _KEY_OF_OTHERS):
-        return _proposal(_kind_of_identifier(found, named), f"it holds {found}", "high")
+    identifiers = None if direct is None else direct.what
+    if identifiers == TIMES:
+        return _proposal(Meaning.EVENT_DATE, f"it holds {identifiers}", "high", Role.DROP)
+    if identifiers and not (meanings and meanings[0][0] in _KEY_OF_OTHERS):
+        return _proposal(_kind_of_identifier(identifiers, named), f"it holds {identifiers}", "high")
     told = meaning_of_values(shape)
-    if found and named is not None:
+    if identifiers and named is not None:
         return _proposal(named[0], f"its name says '{named[1]}'", "medium", Role.DROP)
     both = _combined(named, told, shape)
     if both is not None:
@@ -164,7 +164,7 @@ def _judge(shape: Shape) -> Proposal:
     if _is_sample_weight(words, shape):
         return _proposal(Meaning.SAMPLE_WEIGHT, "its name and values are those of weights", "high")
     nominal = column.type is ValueType.INTEGER or (
-        column.type is ValueType.TEXT and date_format(shape.some) is None
+        column.type is ValueType.TEXT and date_format(shape.texts) is None
     )
     if shape.unique and nominal:
         what = "text" if column.type is ValueType.TEXT else "whole numbers"
@@ -296,9 +296,9 @@ def _siblings(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[
         secret = next((name for name in names if roles[name].role is Role.SENSITIVE), None)
         for name in names if secret is not None else ():
             if roles[name].role is not Role.SENSITIVE:
-                said = f"{roles[name].reason}; of one scale with '{secret}', which is sensitive"
+                reason = f"{roles[name].reason}; of one scale with '{secret}', which is sensitive"
                 changed[name] = replace(
-                    roles[name], role=Role.SENSITIVE, reason=said, confidence="low", meaning=None
+                    roles[name], role=Role.SENSITIVE, reason=reason, confidence="low", meaning=None
                 )
     return changed
 
@@ -322,10 +322,10 @@ def _followers(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict
     place = {column.name: number for number, column in enumerate(columns)}
     for first, second in sorted(exact, key=lambda pair: (place[pair[0]], place[pair[1]])):
         if (second, first) in exact:
-            kept, copy = sorted((first, second), key=strength, reverse=True)
-            if kept not in changed and copy not in changed:
-                said = f"it says the same as '{kept}', value for value"
-                changed[copy] = replace(roles[copy], role=Role.DROP, reason=said, confidence="high")
+            original, copy = sorted((first, second), key=strength, reverse=True)
+            if original not in changed and copy not in changed:
+                why = f"it says the same as '{original}', value for value"
+                changed[copy] = replace(roles[copy], role=Role.DROP, reason=why, confidence="high")
     for first, second in pairs:
         if (second, first) in pairs:
             continue
@@ -397,10 +397,10 @@ def _one_of_a_sample(
     """Keep one weight and one household, as a job allows; others are not published."""
     changed: dict[str, Proposal] = {}
     for role in (Role.WEIGHT, Role.HOUSEHOLD):
-        found = [column for column in columns if roles[column.name].role is role]
-        fit = [column for column in found if role is Role.HOUSEHOLD or _weighs(column)]
+        candidates = [column for column in columns if roles[column.name].role is role]
+        fit = [column for column in candidates if role is Role.HOUSEHOLD or _weighs(column)]
         fit.sort(key=lambda column: roles[column.name].confidence != "high")
-        for column in found:
+        for column in candidates:
             if column not in fit[:1]:
                 changed[column.name] = replace(roles[column.name], role=Role.DROP)
     return changed

@@ -49,14 +49,14 @@ class UntypedTable:
 
     def source_from(self, folder: Path) -> dict[str, Any]:
         """Return the ``source`` of a job in a folder; empty for a frame."""
-        found = dict(self.source)
-        if "path" in found:
-            found["path"] = os.path.relpath(Path(found["path"]).resolve(), folder)
-        if "url" in found and dialect_of(found["url"], to_read=True) != "postgresql":
-            file = os.path.relpath(file_of(found["url"], Path.cwd()).resolve(), folder)
-            found["url"] = f"{urlsplit(found['url']).scheme}:///{quote(file)}"
-        found["missing"] = list(self.missing) or None
-        return {key: value for key, value in found.items() if value is not None or key == "quote"}
+        place = dict(self.source)
+        if "path" in place:
+            place["path"] = os.path.relpath(Path(place["path"]).resolve(), folder)
+        if "url" in place and dialect_of(place["url"], to_read=True) != "postgresql":
+            file = os.path.relpath(file_of(place["url"], Path.cwd()).resolve(), folder)
+            place["url"] = f"{urlsplit(place['url']).scheme}:///{quote(file)}"
+        place["missing"] = list(self.missing) or None
+        return {key: value for key, value in place.items() if value is not None or key == "quote"}
 
 
 def read_untyped(
@@ -78,11 +78,11 @@ def read_untyped(
     require_one_table(table, query, url=False)
     if isinstance(data, str | Path):
         return _read_file(Path(data), options or {})
-    given = unwrapped_frame(data)
-    frame = plain_frame(given)  # warns where columns share a name
+    unwrapped = unwrapped_frame(data)
+    frame = plain_frame(unwrapped)  # warns where columns share a name
     specs = {name: ColumnSpec(Role.INSENSITIVE) for name in frame_columns(frame)}
-    renamed = type(frame) is type(given)  # not a stream, which was read
-    written = frame_names(given if renamed else frame)
+    renamed = type(frame) is type(unwrapped)  # not a stream, which was read
+    written = frame_names(unwrapped if renamed else frame)
     coded, notices = _without_copies(code_frame(frame, specs), written)
     return UntypedTable(coded, notices=notices)
 
@@ -95,8 +95,8 @@ def _read_file(path: Path, options: Mapping[str, Any]) -> UntypedTable:
             "line with the names of the columns, or read it with 'header: false' (--source "
             "header=false). If it is a header, state it with 'header: true'."
         )
-    given = source.model_dump(mode="json", include=set(options) - {"missing"})
-    written = {"path": str(path), **given}
+    stated = source.model_dump(mode="json", include=set(options) - {"missing"})
+    written = {"path": str(path), **stated}
     names = column_names(source)
     table = read_table(source, {name: ColumnSpec(Role.INSENSITIVE) for name in names})
     table, notices = _without_copies(table, written_names(source))
@@ -107,7 +107,7 @@ def _read_file(path: Path, options: Mapping[str, Any]) -> UntypedTable:
     if "decimal" not in options and _decimal_commas(table, missing):
         written["decimal"] = ","
         source = source.model_copy(update={"decimal": ","})
-    formats = {c.name: found for c in table if (found := other_date_format(c, missing))}
+    formats = {c.name: form for c in table if (form := other_date_format(c, missing))}
     specs = {
         c.name: ColumnSpec(Role.INSENSITIVE, ValueType.DATE, date_format=formats[c.name])
         if c.name in formats
@@ -162,9 +162,9 @@ def _without_copies(
         for name, read in zip(written, names, strict=True)
         if read != first[name] and _equal(table[read], table[first[name]])
     ]
-    kept = {name: column for name, column in table.columns.items() if name not in copies}
+    distinct = {name: column for name, column in table.columns.items() if name not in copies}
     left_out = (*table.left_out, *copies)
-    return replace(table, columns=kept, left_out=left_out), (without_copies(notice, copies),)
+    return replace(table, columns=distinct, left_out=left_out), (without_copies(notice, copies),)
 
 
 def _equal(first: Column, second: Column) -> bool:
@@ -177,8 +177,8 @@ def other_date_format(column: Column, missing: Sequence[str] = ()) -> str | None
     text = text.filter(~text.is_in(list(missing)))
     if not len(text) or date_format(text.head(1)) is None:
         return None
-    found = date_format(text)
-    return None if found == DATE_FORMATS[0] else found
+    form = date_format(text)
+    return None if form == DATE_FORMATS[0] else form
 
 
 def suggest_type(column: Column, missing: Sequence[str] = (), decimal: str = ".") -> ValueType:

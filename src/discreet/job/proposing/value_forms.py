@@ -54,7 +54,7 @@ class Shape(NamedTuple):
 
     rows: int  # with a value
     distinct: int
-    some: pl.Series  # of the distinct values, as text
+    texts: pl.Series  # of the distinct values, as text
     column: Column
 
     @property
@@ -64,15 +64,15 @@ class Shape(NamedTuple):
 
     def share(self, form: str) -> float:
         """Return the share of the values that have a form."""
-        return int(self.some.str.contains(form).sum()) / max(len(self.some), 1)
+        return int(self.texts.str.contains(form).sum()) / max(len(self.texts), 1)
 
     @property
     def numbers(self) -> NDArray[np.float64] | None:
         """The distinct numbers that occur, where the type is a number's."""
         if self.column.numbers is None or self.column.type is ValueType.DATE:
             return None
-        found = self.column.numbers[self.column.counts > 0]
-        return found[np.isfinite(found)]
+        occurring = self.column.numbers[self.column.counts > 0]
+        return occurring[np.isfinite(occurring)]
 
 
 NEARLY_UNIQUE = 0.95  # distinct values over rows with a value
@@ -92,9 +92,9 @@ def meaning_of_values(shape: Shape) -> tuple[Meaning, str] | None:
     if shape.distinct < 2 or shape.column.separator is not None:
         return None
     for judge in _JUDGES:
-        found = judge(shape)
-        if found is not None:
-            return found
+        meaning = judge(shape)
+        if meaning is not None:
+            return meaning
     return None
 
 
@@ -102,7 +102,7 @@ def is_free_text(shape: Shape, distinct: float = 0.5) -> bool:
     """Whether cells are sentences, of which at least a share of the rows differ."""
     if shape.column.type is not ValueType.TEXT or shape.distinct < distinct * shape.rows:
         return False
-    length, words = shape.some.str.len_chars().mean(), shape.some.str.count_matches(r"\s+").mean()
+    length, words = shape.texts.str.len_chars().mean(), shape.texts.str.count_matches(r"\s+").mean()
     return _real(length) > FREE_TEXT_LENGTH and _real(words) + 1 > FREE_TEXT_WORDS
 
 
@@ -126,8 +126,8 @@ def address_words(shape: Shape) -> bool:
     """Return whether most values have a word for a street and a number."""
     if not _is_text(shape) or shape.distinct < MANY:
         return False
-    numbered = shape.some.str.contains(r"\d") & shape.some.str.contains(_ADDRESS)
-    return int(numbered.sum()) >= MOST * len(shape.some)
+    numbered = shape.texts.str.contains(r"\d") & shape.texts.str.contains(_ADDRESS)
+    return int(numbered.sum()) >= MOST * len(shape.texts)
 
 
 def _names(shape: Shape) -> tuple[Meaning, str] | None:
@@ -144,7 +144,7 @@ def _codes(shape: Shape) -> tuple[Meaning, str] | None:
         return None
     if shape.share(_ATC) >= MOST:
         return Meaning.DRUG, "its values have the form of ATC codes"
-    initials = shape.some.str.slice(0, 1).n_unique()
+    initials = shape.texts.str.slice(0, 1).n_unique()
     if shape.share(ICD_FORM) >= MOST and initials >= 3:
         return Meaning.DIAGNOSIS, "its values have the form of ICD-10 codes"
     if shape.share(_ICD_9) >= 0.95 and shape.share(r"^[VE]\d") > 0:
@@ -156,7 +156,7 @@ def _areas(shape: Shape) -> tuple[Meaning, str] | None:
     """Codes of countries, or of regions: nothing else has so many of them and no other value."""
     if not _is_text(shape) or shape.distinct < MANY:
         return None
-    if shape.some.str.to_uppercase().is_in(list(places_of_countries())).all():
+    if shape.texts.str.to_uppercase().is_in(list(places_of_countries())).all():
         return Meaning.COUNTRY, "its values are codes of countries"
     if shape.share(rf"^({NUTS_COUNTRIES})[0-9A-Z]{{1,3}}$") == 1.0 and shape.share(r"\d") >= MOST:
         return Meaning.REGION, "its values have the form of NUTS codes"
@@ -182,10 +182,13 @@ def _brackets(shape: Shape) -> tuple[Meaning, str] | None:
     """Brackets of ages: most labels are ranges of numbers up to 120."""
     if not _is_text(shape) or shape.distinct < 3:
         return None
-    found = [BRACKET.match(value) for value in shape.some.to_list()]
+    matches = [BRACKET.match(value) for value in shape.texts.to_list()]
     names = ("top", "bottom", "low", "high", "from")
-    ends = [float(match[name]) for match in found if match for name in names if match[name]]
-    if sum(match is not None for match in found) < 0.7 * len(found) or max(ends, default=0) > 120:
+    ends = [float(match[name]) for match in matches if match for name in names if match[name]]
+    if (
+        sum(match is not None for match in matches) < 0.7 * len(matches)
+        or max(ends, default=0) > 120
+    ):
         return None
     if max(ends) >= 60 and min(ends) <= 40:
         return Meaning.AGE, "its values look like brackets of ages"
@@ -204,7 +207,7 @@ def _years(shape: Shape) -> tuple[Meaning, str] | None:
 def _familiar(shape: Shape) -> tuple[Meaning, str] | None:
     if not _is_text(shape) or shape.distinct > 300:
         return None
-    plain = [without_accents(value).lower().strip() for value in shape.some.to_list()]
+    plain = [without_accents(value).lower().strip() for value in shape.texts.to_list()]
     for meaning, words in FAMILIAR.items():
         hits = sum(value in words for value in plain)
         enough = 1.0 if meaning is Meaning.SEX else 0.6

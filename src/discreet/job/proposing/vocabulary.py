@@ -390,12 +390,12 @@ def _regular(word: str) -> str:
 
 def named_meanings(words: str) -> Iterator[tuple[Meaning, str]]:
     """Yield the meanings of a column's name, given as words, each with the words that say so."""
-    kept = [word for word in words.split() if f" {word} " not in _FILLING]
-    name = " ".join(kept) or words
+    telling = [word for word in words.split() if f" {word} " not in _FILLING]
+    name = " ".join(telling) or words
     for meaning, pattern in _patterns().items():
-        said = _matching_words(pattern, name)
-        if said is not None:
-            yield meaning, said
+        matched = _matching_words(pattern, name)
+        if matched is not None:
+            yield meaning, matched
 
 
 SHORTEST_STEM = 4  # letters
@@ -429,9 +429,9 @@ def stem_meanings(words: str) -> Iterator[tuple[Meaning, str]]:
 def _matching_words(pattern: _Pattern, name: str) -> str | None:
     """Return the words of a name that fit a pattern; None where none do."""
     for parts in pattern.together:
-        found = [match for part in parts if (match := part.search(name))]
-        if len({match.start() for match in found}) == len(parts):
-            return " ".join(match[0] for match in found)
+        matches = [match for part in parts if (match := part.search(name))]
+        if len({match.start() for match in matches}) == len(parts):
+            return " ".join(match[0] for match in matches)
     single = pattern.single.search(name)
     if single:
         return single[0]

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import typer
 
-from discreet.api.demonstrate import JOB, make_patients
 from discreet.cli.app import app
 from discreet.io.source import Source
 from discreet.job.model import Job
@@ -84,18 +81,6 @@ def test_job_examples_are_valid(page):
     for block in blocks(page, "yaml"):
         if "attributes:" in block:
             Job.parse(block)
-
-
-def test_the_job_and_the_python_of_the_readme_run_as_printed(tmp_path):
-    make_patients(tmp_path / "patients.csv")
-    (job,) = (block for block in blocks(ROOT / "README.md", "yaml") if "attributes:" in block)
-    assert job == "".join(line for line in JOB.splitlines(True) if not line.startswith("#"))
-    (tmp_path / "job.yaml").write_text(job, encoding="utf-8")
-    (program,) = blocks(ROOT / "README.md", "python")
-    run = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True, text=True
-    )
-    assert run.stdout == "Ready to sign True\n"
 
 
 def test_the_readme_is_short():

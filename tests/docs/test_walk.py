@@ -20,6 +20,14 @@ def test_a_walk_prints_what_the_page_shows(page, tmp_path):
     assert len(outputs) >= 2
     for output in outputs:
         assert output.agrees, f"{page} shows:\n{output.shown}\nprinted:\n{output.printed}"
+    if page == "README.md":
+        # Its job is that of the demonstration, and its Python made a release of it.
+        demo = tmp_path / "discreet-demo"
+        blocks = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+        (job,) = (text for kind, text in blocks if kind == "yaml" and "attributes:" in text)
+        written = (demo / "job.yaml").read_text(encoding="utf-8").splitlines(True)
+        assert job == "".join(line for line in written if not line.startswith("#"))
+        assert (demo / "from-python" / "manifest.json").exists()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

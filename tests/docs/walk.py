@@ -1,4 +1,6 @@
-"""Walk through a page as a new user would: its shell blocks in one shell, in an empty folder.
+"""Walk through a page as a new user would: its commands in one shell, in an empty folder.
+
+Blocks of Python run where the shell is.
 
 A ``text`` block is what the ``sh`` block before it prints; a line ``…`` in it stands for any lines.
 Blocks that install discreet are left out: ``make package`` installs it into a clean environment and
@@ -46,9 +48,14 @@ def walk(page: Path, folder: Path, python: str | Path = sys.executable) -> list[
     blocks = [
         block
         for block in BLOCK.finditer(page.read_text(encoding="utf-8"))
-        if block[1] in ("sh", "text") and not block[2].startswith(INSTALLS)
+        if block[1] in ("sh", "python", "text") and not block[2].startswith(INSTALLS)
     ]
-    script = "".join(f"{block[2]}echo '{MARK}'\n" for block in blocks if block[1] == "sh")
+    commands = {"sh": "{}", "python": "python - <<'END'\n{}END\n"}
+    script = "".join(
+        f"{commands[block[1]].format(block[2])}echo '{MARK}'\n"
+        for block in blocks
+        if block[1] in commands
+    )
     done = subprocess.run(
         ["sh", "-e"], input=script, cwd=folder, env=environment(folder / ".programs", python),
         capture_output=True, text=True, check=False, timeout=1200,
@@ -58,7 +65,7 @@ def walk(page: Path, folder: Path, python: str | Path = sys.executable) -> list[
     printed = iter(done.stdout.split(f"{MARK}\n"))
     outputs, last = [], ""
     for block in blocks:
-        if block[1] == "sh":
+        if block[1] in commands:
             last = plain(next(printed))
         else:
             outputs.append(Output(block[2], last, block.span(2)))

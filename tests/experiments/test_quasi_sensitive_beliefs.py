@@ -10,7 +10,7 @@ from tests.real_data import real_data
 @pytest.mark.data
 def test_the_mean_of_the_greatest_change_is_least_at_1_and_most_at_2_and_then_falls(tmp_path):
     settings = QuasiSensitiveSettings(
-        data=real_data("adult", "adult.csv"), output=tmp_path, rows=300, k=(1, 2, 5, 10)
+        data=real_data("adult", "adult.csv"), output=tmp_path, rows=120, k=(1, 2, 5, 10)
     )
     found = list(beliefs(settings))
     by_k = {(row["requirement"], row["k"]): row for row in found}

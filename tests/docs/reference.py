@@ -23,7 +23,7 @@ from discreet.requirements.base import Requirement
 from discreet.requirements.registry import REQUIREMENTS
 
 Row = tuple[str, ...]
-SEVERAL = 3  # tables with the same row, from which on it is listed once
+OF_COMMANDS, OF_REQUIREMENTS = 2, 3  # tables with the same row, from which on it is listed once
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference.md"
 EVERY_REQUIREMENT = (
     "[The job file](job.md#requirements) says what each asks. Each also takes `attackers`, the "
@@ -61,7 +61,7 @@ def _commands() -> Iterator[str]:
     """Yield the options that several commands have, then every command with its own."""
     commands = list(_leaves(typer.main.get_command(app), "discreet"))
     rows_of = {name: _options(command) for name, command in commands}
-    shared = _shared(rows_of.values())
+    shared = _shared(rows_of.values(), OF_COMMANDS)
     yield from ("### Options of several commands", "", MOST_COMMANDS, "")
     yield from (*_table(("option", "meaning", "default"), shared), "")
     for name, command in commands:
@@ -99,7 +99,7 @@ def _requirements() -> Iterator[str]:
     """Yield the keys that several requirements have, then those of each requirement alone."""
     listed = list(REQUIREMENTS.built_in.values())
     rows_of = {kind: _parameters(kind) for kind in listed}
-    shared = _shared(rows_of.values())
+    shared = _shared(rows_of.values(), OF_REQUIREMENTS)
     head = ("key", "type", "default", "meaning")
     yield from (*_table(head, shared), "")
     rows: list[Row] = []
@@ -111,10 +111,10 @@ def _requirements() -> Iterator[str]:
     yield from (*_table(("requirement", *head), rows), "")
 
 
-def _shared(all_rows: Iterable[list[Row]]) -> list[Row]:
-    """Return the rows that at least `SEVERAL` tables have, in the order in which they come."""
+def _shared(all_rows: Iterable[list[Row]], several: int) -> list[Row]:
+    """Return the rows that so many tables have or more, in the order in which they come."""
     counts = Counter(row for rows in all_rows for row in rows)
-    return [row for row, count in counts.items() if count >= SEVERAL]
+    return [row for row, count in counts.items() if count >= several]
 
 
 def _rows_beside(head: Row, rows: list[Row], shared: list[Row]) -> Iterator[str]:

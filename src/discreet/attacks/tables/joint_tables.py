@@ -179,13 +179,12 @@ def nearest_rows(
     by_column = np.empty((len(gauges), size), np.float32)
     total, part = np.empty(size, np.float32), np.empty(size, np.float32)
     for start in range(0, joint.rows, CHUNK):
-        stop = min(start + CHUNK, joint.rows)
-        width = stop - start
-        chunks = [gauge.chunk(start, stop) for gauge in gauges]
+        rows = slice(start, min(start + CHUNK, joint.rows))
+        width = rows.stop - start
         for target in range(len(targets)):
             # The distances by column, and their sum.
-            for gauge, chunk, out in zip(gauges, chunks, by_column, strict=True):
-                gauge.measure(chunk, target, out[:width])
+            for gauge, out in zip(gauges, by_column, strict=True):
+                gauge.measure(rows, target, out[:width])
             whole = np.sum(by_column[:, :width], axis=0, out=total[:width])
             nearest = float(whole.min())
             least_of_all[target] = min(least_of_all[target], nearest)
@@ -203,11 +202,11 @@ def nearest_rows(
                         sums += by_column[number, :width]
                 place_of_least = int(sums.argmin())
                 if sums[place_of_least] < least[key][target] - 1e-5:
-                    least[key][target], row[key][target] = (
-                        sums[place_of_least],
-                        start + place_of_least,
-                    )
-    return Neighbours({key: order[rows] for key, rows in row.items()}, least_of_all.astype(float))
+                    least[key][target] = sums[place_of_least]
+                    row[key][target] = start + place_of_least
+    return Neighbours(
+        {key: order[nearest] for key, nearest in row.items()}, least_of_all.astype(float)
+    )
 
 
 def _plan(columns: Sequence[int], count: int) -> tuple[bool, list[int]]:
@@ -236,19 +235,9 @@ class _Gauge:
             self._values = codes.astype(np.uint8)
         self._is_missing = codes == self._missing if self._scaled is not None else None
 
-    def chunk(self, start: int, stop: int) -> tuple[NDArray[Any], slice]:
-        """Return the published values of some rows."""
-        return self._values[start:stop], slice(start, stop)
-
-    def measure(
-        self,
-        chunk: tuple[NDArray[Any], slice],
-        target: int,
-        out: Singles,
-    ) -> None:
-        """Write the distances of a target from these rows."""
-        values, rows = chunk
-        code = self._target[target]
+    def measure(self, rows: slice, target: int, out: Singles) -> None:
+        """Write the distances of a target from some published rows."""
+        values, code = self._values[rows], self._target[target]
         if self._nearness is not None:
             np.take(self._nearness[code], values, out=out)
         elif self._scaled is None:
@@ -273,8 +262,7 @@ def distances_between(
         if column.name not in columns:
             continue
         gauge = _Gauge(column, rows, targets, of_control=False)
-        chunk = gauge.chunk(0, len(rows))
         for target in range(len(targets)):
-            gauge.measure(chunk, target, out)
+            gauge.measure(slice(None), target, out)
             total[target] += out
     return total

@@ -51,7 +51,7 @@ def remove_by_paper(
         for group in range(groups.count):
             first, last = groups.row_start[group : group + 2]
             solved, proved, removal.nodes[group], untouched = paper_search(
-                first, last, rows, state, principles, adaptive, nodes, removal.kept, stop
+                first, last, rows, state, principles, adaptive, nodes, removal.stays, stop
             )
             if untouched:
                 removal.status[group] = UNTOUCHED
@@ -59,7 +59,7 @@ def remove_by_paper(
                 removal.status[group] = OPTIMAL if proved else SOLVED
             else:
                 removal.status[group] = INFEASIBLE if proved else UNSOLVED
-    removal.cost[:] = costs_of(groups.row_start, rows, removal.kept)
+    removal.cost[:] = costs_of(groups.row_start, rows, removal.stays)
     return removal
 
 

@@ -185,20 +185,6 @@ def test_every_class_is_judged_again():
             _check(LeastRows(weight, 2), order, start)
 
 
-@pytest.mark.parametrize("requirement", [DistinctLDiversity(l=3), TCloseness(t=0.3)], ids=str)
-def test_judging_a_few_units_of_long_pieces_changes_no_class(requirement, monkeypatch):
-    rng = np.random.default_rng(4)
-    age = np.sort(rng.integers(0, 60, 500))
-    rare = np.where(rng.random(500) < 0.05, "b", "a")
-    columns = {"age": age.tolist(), "income": rng.integers(0, 60, 500).tolist()}
-    columns["s"] = np.where(age < 30, rare, rng.choice(list("abc"), 500)).tolist()
-    monkeypatch.setattr("discreet.methods.mondrian.units.FEW", 10**6)
-    all_judged = run(columns, "qqs", [KAnonymity(k=2), requirement])
-    monkeypatch.setattr("discreet.methods.mondrian.units.FEW", 2)
-    few_judged = run(columns, "qqs", [KAnonymity(k=2), requirement])
-    assert few_judged.class_of_row.tolist() == all_judged.class_of_row.tolist()
-
-
 def test_many_values_of_a_set_are_listed_in_order(monkeypatch):
     words = ["pear", "fig", "plum", "fig", "date", "pear"]
     marked = run({"fruit": words}, "q", [KAnonymity(k=6)])

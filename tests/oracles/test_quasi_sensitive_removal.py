@@ -103,7 +103,7 @@ def check(removal: Removal, table, rows, prior, requirements, least: Fraction | 
     assert removal.cost[0] == pytest.approx(float(least), abs=1e-12)
     place, kept = 0, []
     for row in sorted(rows):
-        kept.append([t for t, k in zip(row, removal.kept[place:], strict=False) if k])
+        kept.append([t for t, k in zip(row, removal.stays[place:], strict=False) if k])
         place += len(row)
     assert plain.cost(sorted(rows), kept) == least
     assert all(passes(table, kept, prior, r) for r in requirements)
@@ -142,7 +142,7 @@ def test_any_budget_gives_a_removal_that_passes_or_none(case, requirement, nodes
     if removal.status[0] > 0:
         place, kept = 0, []
         for row in sorted(rows):
-            kept.append([t for t, k in zip(row, removal.kept[place:], strict=False) if k])
+            kept.append([t for t, k in zip(row, removal.stays[place:], strict=False) if k])
             place += len(row)
         assert passes(table, kept, prior, requirement)
         assert removal.cost[0] == pytest.approx(float(plain.cost(sorted(rows), kept)))

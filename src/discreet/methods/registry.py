@@ -45,7 +45,9 @@ def unmet(demand: str, ability: Ability, method: Method) -> list[str]:
     """Return the problem of a method that cannot meet a demand, with those that can, if so."""
     if ability in method.abilities:
         return []
-    able = ", ".join(name for name, one in METHODS.built_in.items() if ability in one.abilities)
+    able = ", ".join(
+        name for name, method_type in METHODS.built_in.items() if ability in method_type.abilities
+    )
     return [f"{demand} is met by {able}, not by {method.name}. Use a method that meets it."]
 
 

@@ -87,7 +87,7 @@ def enumerate_candidates(
     room = np.empty((2, units), np.int32)  # for sorting
     start, cost = np.empty(1 << 12, np.int64), np.empty(1 << 12, np.float64)
     member = np.empty(1 << 14, np.int32)
-    pairs = found = 0
+    pairs = candidates = 0
     depth, total = 0, 0.0
     begin, end = 0, units
     descends = True  # into the units of a stretch, which are sorted by the next attribute
@@ -144,20 +144,22 @@ def enumerate_candidates(
             continue
         if pairs + size > limit:
             return False, start, member, cost
-        if found == len(cost):
-            start, cost = lengthened(start, 2 * found), lengthened(cost, 2 * found)
+        if candidates == len(cost):
+            start, cost = lengthened(start, 2 * candidates), lengthened(cost, 2 * candidates)
         while pairs + size > len(member):
             member = lengthened(member, 2 * len(member))
-        start[found], cost[found] = pairs, total
+        start[candidates], cost[candidates] = pairs, total
         for p in range(begin, end):
             unit = buffer[depth, p]
             member[pairs] = unit
             cheapest[unit] = min(cheapest[unit], total)
             pairs += 1
-        found += 1
-    start = lengthened(start[:found], found + 1)  # a copy of a slice takes seconds to compile
-    start[found] = pairs
-    return True, start, member[:pairs].copy(), cost[:found].copy()
+        candidates += 1
+    start = lengthened(
+        start[:candidates], candidates + 1
+    )  # a copy of a slice takes seconds to compile
+    start[candidates] = pairs
+    return True, start, member[:pairs].copy(), cost[:candidates].copy()
 
 
 def _cheapest_of_levels(space: Space) -> Floats:
@@ -203,13 +205,13 @@ def _next_stretch(
         if at_level == space.levels[depth] or of_levels[depth, at_level] > left:
             return -1, -1
         while begin < count:
-            found = rows[begin]
+            stretch_rows = rows[begin]
             of = node[base + ranks[begin]]
             end = begin + 1
             while end < count and node[base + ranks[end]] == of:
-                found += rows[end]
+                stretch_rows += rows[end]
                 end += 1
-            if found >= least:
+            if stretch_rows >= least:
                 level[depth], place[depth] = at_level, end
                 return begin, end
             begin = end
@@ -286,10 +288,10 @@ def _closed(
                 return False
         elif level[attribute] > 0:
             base = space.first[attribute] + (level[attribute] - 1) * space.values[attribute]
-            one = space.node[base + space.rank[buffer[begin], attribute]]
+            node = space.node[base + space.rank[buffer[begin], attribute]]
             split = False
             for p in range(end - 1, begin, -1):
-                if space.node[base + space.rank[buffer[p], attribute]] != one:
+                if space.node[base + space.rank[buffer[p], attribute]] != node:
                     split = True
                     break
             if not split:

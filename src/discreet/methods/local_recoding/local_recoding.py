@@ -280,30 +280,30 @@ class Recoding:
             opening = open_candidates(self.space, self.promises.needs, FIRST_CEILING)
         return float(self.space.rows @ opening.price) / self.task.table.rows * (1 - 1e-12)
 
-    def _outcome(self, made: UnitGrouping, bound: float) -> Generalized:
-        row = self.units.first_row[made.unit]
+    def _outcome(self, grouping: UnitGrouping, bound: float) -> Generalized:
+        row = self.units.first_row[grouping.unit]
         cells = {}
         for column in self.task.table.quasi_identifiers:
             hierarchy = self.hierarchies.get(column.name)
             cells[column.name] = tightened(
-                column, hierarchy, column.codes[row], made.start, suppress_mixed=True,
+                column, hierarchy, column.codes[row], grouping.start, suppress_mixed=True,
                 grid=self.form == "grid",
             )  # fmt: skip
-        at_root = np.isclose(made.cost, 1.0) & bool(cells)
+        at_root = np.isclose(grouping.cost, 1.0) & bool(cells)
         facts: dict[str, Any] = {
-            "loss": (_loss(cells, made.size) if self.form == "grid" else made.total)
+            "loss": (_loss(cells, grouping.size) if self.form == "grid" else grouping.total)
             / self.task.table.rows,
             "lower_bound": bound,
-            "root_rows": int(made.size[at_root].sum()),
+            "root_rows": int(grouping.size[at_root].sum()),
         }
         if self.form == "levels":
             facts["hierarchies"] = {n: public_place(h.place) for n, h in self.hierarchies.items()}
-        number, cells = merge_equal_cells(cells, made.count)
-        return Generalized(number[self._deal(made)], cells, facts)
+        number, cells = merge_equal_cells(cells, grouping.count)
+        return Generalized(number[self._deal(grouping)], cells, facts)
 
-    def _deal(self, made: UnitGrouping) -> NDArray[np.int32]:
+    def _deal(self, grouping: UnitGrouping) -> NDArray[np.int32]:
         """The group of each row; the rows of a unit in several groups are dealt at random."""
-        unit, group, rows = made.unit, made.group_of_piece, made.rows
+        unit, group, rows = grouping.unit, grouping.group_of_piece, grouping.rows
         order = stable_order(unit, self.units.count)
         pieces_of_unit = np.bincount(unit, minlength=self.units.count)
         first = np.cumsum(pieces_of_unit) - pieces_of_unit

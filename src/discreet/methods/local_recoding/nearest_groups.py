@@ -46,13 +46,13 @@ class GroupTree(NamedTuple):
     cost: Floats  # (nodes,) of the most expensive group
 
 
-def nearest_of_all(made: UnitGrouping, groups: Ints, wanted: Ints) -> tuple[Ints, Floats]:
+def nearest_of_all(grouping: UnitGrouping, groups: Ints, wanted: Ints) -> tuple[Ints, Floats]:
     """The groups that are cheapest to join with each of some, and what all rows pay more.
 
     As many as are wanted for each, cheapest first; −1 and ∞ where there are fewer.
     """
-    hulls = made.low, made.high, made.size, made.cost
-    return _nearest(made.space, *hulls, _tree(made.space, *hulls), groups, wanted)
+    hulls = grouping.low, grouping.high, grouping.size, grouping.cost
+    return _nearest(grouping.space, *hulls, _tree(grouping.space, *hulls), groups, wanted)
 
 
 def join_nearest(grouping: UnitGrouping, remaining: Ints, least: int) -> UnitGrouping:

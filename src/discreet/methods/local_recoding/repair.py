@@ -42,23 +42,25 @@ class Remedies(NamedTuple):
         return Remedies(*(field[chosen] for field in self))
 
 
-def repair(made: UnitGrouping, promises: Promises) -> UnitGrouping:
+def repair(grouping: UnitGrouping, promises: Promises) -> UnitGrouping:
     """Mend failing groups until all pass or one group is left."""
-    while made.count > 1:
-        counted = promises.counted(made)
-        passing = promises.passes(counted.unit, counted.group_of_piece, counted.rows, made.count)
+    while grouping.count > 1:
+        counted = promises.counted(grouping)
+        passing = promises.passes(
+            counted.unit, counted.group_of_piece, counted.rows, grouping.count
+        )
         failing = np.flatnonzero(~passing)
         if not len(failing):
             break
         borrows = _one_row_helps(counted, promises, failing)
-        near, added = nearest_of_all(made, failing, np.where(borrows, LENDERS, NEAREST))
+        near, added = nearest_of_all(grouping, failing, np.where(borrows, LENDERS, NEAREST))
         joins = _joins(failing, near[:, :NEAREST], added[:, :NEAREST])
-        loans = _loans(made, failing[borrows], near[borrows], promises.least)
+        loans = _loans(grouping, failing[borrows], near[borrows], promises.least)
         remedies = Remedies(*(np.concatenate(both) for both in zip(joins, loans, strict=True)))
         helps = _helping(counted, promises, remedies)
-        chosen = _chosen(made, counted, promises, remedies, helps)
-        made = _apply(made, chosen, promises.least)
-    return made
+        chosen = _chosen(grouping, counted, promises, remedies, helps)
+        grouping = _apply(grouping, chosen, promises.least)
+    return grouping
 
 
 def _one_row_helps(counted: CountedGroups, promises: Promises, failing: Ints) -> Bools:
@@ -88,30 +90,36 @@ def _joins(failing: Ints, near: Ints, added: Floats) -> Remedies:
     return Remedies(group[known], neighbour, none, added.ravel()[known])
 
 
-def _loans(made: UnitGrouping, failing: Ints, near: Ints, least: int) -> Remedies:
+def _loans(grouping: UnitGrouping, failing: Ints, near: Ints, least: int) -> Remedies:
     """The cheapest single rows that each group could borrow from near groups."""
-    space, low, high, size, cost = made.space, made.low, made.high, made.size, made.cost
+    space, low, high, size, cost = (
+        grouping.space,
+        grouping.low,
+        grouping.high,
+        grouping.size,
+        grouping.cost,
+    )
     if not len(failing):
         nothing = np.zeros(0, np.int64)
         return Remedies(nothing, nothing, nothing, np.zeros(0))
     parts = []
-    pieces = np.append(np.diff(made.start), 0)[near].sum(axis=1)  # the last where there is none
+    pieces = np.append(np.diff(grouping.start), 0)[near].sum(axis=1)  # the last where there is none
     for part in stretches(pieces):
         borrower = np.repeat(failing[part], near.shape[1])
         lender = near[part].ravel()
         lends = (lender >= 0) & (size[lender] > least)
-        piece, place = entries_of(made.start, lender[lends])
+        piece, place = entries_of(grouping.start, lender[lends])
         group, neighbour = borrower[lends][place], lender[lends][place]
-        rank = space.rank[made.unit[piece]]
+        rank = space.rank[grouping.unit[piece]]
         hull = np.minimum(low[group], rank), np.maximum(high[group], rank)
         pays = hull_costs(space, *hull) * (size[group] + 1)
         added = pays - size[group] * cost[group] - cost[neighbour]
         number = np.searchsorted(failing, group)
         order = np.lexsort((added, number))
         order = order[rank_in_run(number[order]) < LOANS]
-        remedies = group[order], neighbour[order], made.unit[piece[order]], added[order]
+        remedies = group[order], neighbour[order], grouping.unit[piece[order]], added[order]
         parts.append(remedies)
-    return Remedies(*(np.concatenate(one) for one in zip(*parts, strict=True)))
+    return Remedies(*(np.concatenate(fields) for fields in zip(*parts, strict=True)))
 
 
 def _helping(counted: CountedGroups, promises: Promises, remedies: Remedies) -> Bools:
@@ -141,7 +149,7 @@ def _helping(counted: CountedGroups, promises: Promises, remedies: Remedies) -> 
 
 
 def _chosen(
-    made: UnitGrouping,
+    grouping: UnitGrouping,
     counted: CountedGroups,
     promises: Promises,
     remedies: Remedies,
@@ -151,13 +159,13 @@ def _chosen(
 
     Where nothing helps a group, the join that costs least for what it relieves.
     """
-    best = np.full(made.count, np.inf)
+    best = np.full(grouping.count, np.inf)
     np.minimum.at(best, remedies.group[helps], remedies.added[helps])
     good = helps & (remedies.added <= PATIENCE * np.maximum(best, 0)[remedies.group] + 1e-9)
     hopeless = np.flatnonzero((remedies.unit < 0) & np.isinf(best[remedies.group]))
     price = remedies.added.copy()
     if len(hopeless):
-        relief = _relief(made.size, counted, promises, remedies.take(hopeless))
+        relief = _relief(grouping.size, counted, promises, remedies.take(hopeless))
         # where joins are for nothing, what they relieve still counts
         price[hopeless] = (price[hopeless] + 1e-6) / np.maximum(relief, 1e-12)
         np.minimum.at(best, remedies.group[hopeless], price[hopeless])
@@ -186,16 +194,16 @@ def _relief(size: Ints, counted: CountedGroups, promises: Promises, joins: Remed
     return relief
 
 
-def _apply(made: UnitGrouping, chosen: Remedies, least: int) -> UnitGrouping:
+def _apply(grouping: UnitGrouping, chosen: Remedies, least: int) -> UnitGrouping:
     """Apply remedies in order, unless one of their groups was touched before.
 
     A group may lend to several as long as it keeps most of what it can spare; should it fail
     after that, it is repaired itself in the next round.
     """
-    touched = np.zeros(made.count, bool)
-    name = np.arange(made.count)
-    lent = np.zeros(made.count, np.int64)
-    left = made.rows.copy()
+    touched = np.zeros(grouping.count, bool)
+    name = np.arange(grouping.count)
+    lent = np.zeros(grouping.count, np.int64)
+    left = grouping.rows.copy()
     borrower: list[int] = []
     borrowed: list[int] = []
     for f, g, unit in zip(*(field.tolist() for field in chosen[:3]), strict=True):
@@ -206,9 +214,9 @@ def _apply(made: UnitGrouping, chosen: Remedies, least: int) -> UnitGrouping:
                 touched[f] = touched[g] = True
                 name[g] = f
             continue
-        begin, end = made.start[g], made.start[g + 1]
-        piece = begin + np.searchsorted(made.unit[begin:end], unit)
-        if left[piece] > 0 and (not lent[g] or 4 * lent[g] < made.size[g] - least):
+        begin, end = grouping.start[g], grouping.start[g + 1]
+        piece = begin + np.searchsorted(grouping.unit[begin:end], unit)
+        if left[piece] > 0 and (not lent[g] or 4 * lent[g] < grouping.size[g] - least):
             touched[f] = True
             left[piece] -= 1
             lent[g] += 1
@@ -216,8 +224,8 @@ def _apply(made: UnitGrouping, chosen: Remedies, least: int) -> UnitGrouping:
             borrowed.append(unit)
     more = np.array(borrower, np.int64)
     return UnitGrouping.of(
-        made.space,
-        np.concatenate((made.unit, np.array(borrowed, np.int64))),
-        name[np.concatenate((made.group_of_piece, more))],
+        grouping.space,
+        np.concatenate((grouping.unit, np.array(borrowed, np.int64))),
+        name[np.concatenate((grouping.group_of_piece, more))],
         np.concatenate((left, np.ones(len(more), np.int64))),
     )

@@ -133,21 +133,21 @@ class Promises:
         """The same where only some units are there, numbered anew."""
         return Promises(self._task, self._row_of_unit[units])
 
-    def kept_by(self, made: UnitGrouping) -> Bools:
+    def kept_by(self, grouping: UnitGrouping) -> Bools:
         """Return which groups keep every guarantee."""
-        return self.passes(made.unit, made.group_of_piece, made.rows, made.count)
+        return self.passes(grouping.unit, grouping.group_of_piece, grouping.rows, grouping.count)
 
-    def counted(self, made: UnitGrouping) -> CountedGroups:
+    def counted(self, grouping: UnitGrouping) -> CountedGroups:
         """The groups as they are judged: one piece for all units with the same values."""
-        group = made.group_of_piece.astype(np.int32)
+        group = grouping.group_of_piece.astype(np.int32)
         values = self._values
         pairs = group_codes(
-            [group, values.class_of_row[made.unit]], [made.count, values.count], len(group)
+            [group, values.class_of_row[grouping.unit]], [grouping.count, values.count], len(group)
         )
-        rows = np.bincount(pairs.class_of_row, made.rows, pairs.count).astype(np.int64)
+        rows = np.bincount(pairs.class_of_row, grouping.rows, pairs.count).astype(np.int64)
         of_group = group[pairs.first_row]  # ascending, since pieces are in the order of groups
-        start = np.searchsorted(of_group, np.arange(made.count + 1))
-        return CountedGroups(start, made.unit[pairs.first_row], rows)
+        start = np.searchsorted(of_group, np.arange(grouping.count + 1))
+        return CountedGroups(start, grouping.unit[pairs.first_row], rows)
 
     @property
     def unit_of_values(self) -> Ints:

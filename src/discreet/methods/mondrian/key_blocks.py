@@ -104,9 +104,13 @@ def _to_join(columns: Sequence[tuple[str, ...]]) -> tuple[int, int] | None:
     """Two blocks to join: a later one shares columns that no single earlier block has."""
     for later, block in enumerate(columns):
         before = columns[:later]
-        shared = {name for name in block if any(name in one for one in before)}
-        if shared and not any(shared <= {*one} for one in before):
-            return next(n for n, one in enumerate(before) if shared & {*one}), later
+        shared = {
+            name for name in block if any(name in columns_before for columns_before in before)
+        }
+        if shared and not any(shared <= {*columns_before} for columns_before in before):
+            return next(
+                n for n, columns_before in enumerate(before) if shared & {*columns_before}
+            ), later
     return None
 
 
@@ -129,9 +133,12 @@ def _joined(
 ) -> Generalized:
     """The classes of all blocks together; columns that no attacker knows stay exact."""
     exact = [column for column in task.table.quasi_identifiers if column.name not in done]
-    codes = [*(one.class_of_row for one in recoded), *(column.codes for column in exact)]
+    codes = [
+        *(block_recoding.class_of_row for block_recoding in recoded),
+        *(column.codes for column in exact),
+    ]
     counts = [
-        *(int(one.class_of_row.max()) + 1 for one in recoded),
+        *(int(block_recoding.class_of_row.max()) + 1 for block_recoding in recoded),
         *(c.cardinality for c in exact),
     ]
     classes = group_codes(codes, counts, task.table.rows)

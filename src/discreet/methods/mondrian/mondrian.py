@@ -15,8 +15,8 @@ summary statistic              ``tight_cells``: lowest common ancestor, closed r
 
 Departures. (1) Parts are cut in rounds, all open ones at once, so that requirements judge the
 pieces of a round together on their counts: no requirement is written twice, and any class
-requirement can be asked for. Where all requirements absorb, a few units of a long piece are judged
-in its place. Those that compare with the table are given the table's own counts as reference.
+requirement can be asked for. Those that compare with the table are given the table's own counts as
+reference.
 (2) A table is first compressed to its distinct tuples; strict cuts never tear one, so after that
 the number of rows does not matter. (3) A hierarchy is cut at the children of the lowest
 common ancestor; children that fail alone are pooled into one piece, and if the pool fails too,

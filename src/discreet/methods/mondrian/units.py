@@ -27,7 +27,6 @@ from discreet.table.kernels.lists import entries_of
 from discreet.typing import AnyInts, Bools, Codes, Floats, Ints
 
 PEOPLE, ROWS, WEIGHT = "people", "rows", "weight"  # sums over the units of a class
-FEW = 8  # units of a long piece that are judged first
 
 
 class Units:
@@ -117,7 +116,6 @@ class Judge:
         ]
         self.rows = int(units.weight.sum())
         self.weight = units.weight
-        self._absorbing = all(requirement.algebra.absorbing for requirement in self.requirements)
         self._units = units
         self._by_unit: dict[str | None, ValueCounts] = {}
         self._refined = any(r.algebra.refined for r in self.requirements)
@@ -138,29 +136,16 @@ class Judge:
         return passes
 
     def passes_unknown(self, order: Codes, start: Ints, end: Ints, size: Ints) -> Bools:
-        """The same for attackers who know no sensitive value.
-
-        Of long pieces a few units are judged first, which is enough where all requirements absorb.
-        Pieces without rows are not published, and pass.
-        """
+        """The same for attackers who know no sensitive value; pieces without rows pass."""
         passes: Bools = np.asarray(size == 0)
-        few = max(FEW, self.least)
-        long = np.flatnonzero((end - start >= 2 * few) & ~passes)
-        if len(long) and self._absorbing:  # a piece passes if some of its units alone do
-            place = start[long, None] + (end - start)[long, None] * np.arange(few) // few
-            unit = order[place]  # (pieces, few)
-            rows = self.weight[unit].sum(axis=1)
-            passes[long] = self._judged(self._counts(unit.ravel(), np.full(len(long), few), rows))
         rest = np.flatnonzero(~passes)
         if len(rest):
-            passes[rest] = self._judged(self.counts(order, start[rest], end[rest], size[rest]))
-        return passes
-
-    def _judged(self, counts: ClassCounts) -> Bools:
-        passes = np.ones(len(counts.size), bool)
-        for requirement in self.requirements:
-            if not requirement.algebra.additive:
-                passes &= requirement.passes(counts, self.domains)
+            counts = self.counts(order, start[rest], end[rest], size[rest])
+            meets = np.ones(len(rest), bool)
+            for requirement in self.requirements:
+                if not requirement.algebra.additive:
+                    meets &= requirement.passes(counts, self.domains)
+            passes[rest] = meets
         return passes
 
     def meets_averages(self, order: Codes, start: Ints, end: Ints, size: Ints) -> bool:
@@ -204,10 +189,7 @@ class Judge:
 
     def counts(self, order: Codes, start: Ints, end: Ints, size: Ints) -> ClassCounts:
         """The counts of some pieces, each attribute's when it is first looked at."""
-        return self._counts(order[ranges_of(start, end)[0]], end - start, size)
-
-    def _counts(self, unit: Codes, length: Ints, size: Ints) -> ClassCounts:
-        """The counts of lists of units, of such lengths."""
+        unit, length = order[ranges_of(start, end)[0]], end - start
         names = tuple(self._units.sensitive)
         piece = np.repeat(np.arange(len(length)), length)
         sums = {

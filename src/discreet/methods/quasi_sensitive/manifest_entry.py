@@ -36,9 +36,9 @@ class QuasiSensitiveEntry(MethodEntry):
         sentences: list[str] = []
         searched = facts.get("attributes", {})
         measured = utility.get("terms", {})
-        for name, found in searched.items():
+        for name, searched_terms in searched.items():
             terms = measured.get(name, {})
-            suppressed, labels = found["suppressed_terms"], found["labels"]
+            suppressed, labels = searched_terms["suppressed_terms"], searched_terms["labels"]
             sentences.append(
                 Statement(
                     "terms.suppressed-share",
@@ -57,19 +57,21 @@ class QuasiSensitiveEntry(MethodEntry):
                         "terms.belief-change", greatest=change["greatest"], mean=change["mean"]
                     )
                 )
-            if found["unlinked_rows"]:
+            if searched_terms["unlinked_rows"]:
                 sentences.append(
                     Statement(
                         "terms.unlinked",
-                        rows=found["unlinked_rows"],
+                        rows=searched_terms["unlinked_rows"],
                         attribute=name,
-                        terms=found["unknown_terms"],
+                        terms=searched_terms["unknown_terms"],
                     )
                 )
             sentences += [
-                Statement(f"terms.{key.replace('_', '-')}", attribute=name, labels=found[key])
+                Statement(
+                    f"terms.{key.replace('_', '-')}", attribute=name, labels=searched_terms[key]
+                )
                 for key in ("labels_without_terms", "doubled_labels")
-                if found[key]
+                if searched_terms[key]
             ]
         if sentences:
             sentences.append(

@@ -60,11 +60,11 @@ def group_outcomes(
     flat, remaining = np.empty(256 * words, np.uint64), np.empty(256, np.int64)
     like_last = np.zeros(count, np.bool_)
     complete = True
-    own, left, whole = flat, remaining, True
+    row_bits, left, whole = flat, remaining, True
     for row in range(count):
         if not (row and rows.kind[first + row] == rows.kind[first + row - 1]):
             terms = rows.term[rows.start[first + row] : rows.start[first + row + 1]]
-            own, left, whole = _row_outcomes(
+            row_bits, left, whole = _row_outcomes(
                 terms, rows.labels_of_term, rows.every_label, most, stop
             )
             complete = complete and whole
@@ -78,7 +78,7 @@ def group_outcomes(
             remaining[low + which] = left[which]
             alike = alike and remaining[low - before + which] == left[which]
             for word in range(words):
-                bits = own[which * words + word]
+                bits = row_bits[which * words + word]
                 flat[(low + which) * words + word] = bits
                 alike = alike and flat[(low - before + which) * words + word] == bits
         like_last[row] = alike
@@ -108,7 +108,7 @@ def _row_outcomes(
 ) -> tuple[Words, Ints, bool]:
     """The distinct label sets of one row, the untouched one first, with the terms each keeps."""
     words = len(every_label)
-    found, count = every_label.copy(), 1  # label sets, one after the other
+    label_sets, count = every_label.copy(), 1  # label sets, one after the other
     head, behind = np.full(HEADS, -1, np.int64), np.full(1, -1, np.int64)  # lists by hash
     candidate = np.empty(words, np.uint64)
     complete = True
@@ -118,7 +118,7 @@ def _row_outcomes(
             differs = False
             code = np.uint64(0)
             for word in range(words):
-                held = found[reached * words + word]
+                held = label_sets[reached * words + word]
                 candidate[word] = held & labels_of_term[term, word]
                 differs = differs or candidate[word] != held
                 code = (code ^ candidate[word]) * np.uint64(0x9E3779B97F4A7C15)
@@ -130,7 +130,7 @@ def _row_outcomes(
             while which >= 0 and not known:
                 known = True
                 for word in range(words):
-                    known = known and found[which * words + word] == candidate[word]
+                    known = known and label_sets[which * words + word] == candidate[word]
                 which = behind[which]
             if known:
                 continue
@@ -139,19 +139,19 @@ def _row_outcomes(
                 break
             if count == len(behind):
                 behind = lengthened(behind, 2 * count)
-                found = lengthened(found, 2 * count * words)
+                label_sets = lengthened(label_sets, 2 * count * words)
             for word in range(words):
-                found[count * words + word] = candidate[word]
+                label_sets[count * words + word] = candidate[word]
             head[slot], behind[count] = count, head[slot]
             count += 1
         reached += 1
-    return _by_remaining(found[: count * words], terms, labels_of_term, every_label, complete)
+    return _by_remaining(label_sets[: count * words], terms, labels_of_term, every_label, complete)
 
 
 # Compiled: called by the kernel above.
 @kernel
 def _by_remaining(
-    found: Words,
+    label_sets: Words,
     terms: NDArray[np.int32],
     labels_of_term: Words,
     every_label: Words,
@@ -167,31 +167,31 @@ def _by_remaining(
         for term in terms:
             untouched &= labels_of_term[term]
         known = False
-        for which in range(len(found) // words):
-            known = known or (found[which * words : (which + 1) * words] == untouched).all()
+        for which in range(len(label_sets) // words):
+            known = known or (label_sets[which * words : (which + 1) * words] == untouched).all()
         if not known:
-            found = lengthened(found, len(found) + words)
+            label_sets = lengthened(label_sets, len(label_sets) + words)
             for word in range(words):
-                found[len(found) - words + word] = untouched[word]
-    count = len(found) // words
-    kept = np.zeros(count, np.int64)
+                label_sets[len(label_sets) - words + word] = untouched[word]
+    count = len(label_sets) // words
+    terms_left = np.zeros(count, np.int64)
     at_level = np.zeros(width + 2, np.int64)
     for which in range(count):
         for term in terms:
             keeps = True
             for word in range(words):
-                keeps = keeps and not found[which * words + word] & ~labels_of_term[term, word]
-            kept[which] += keeps
-        at_level[width - kept[which] + 1] += 1
+                keeps = keeps and not label_sets[which * words + word] & ~labels_of_term[term, word]
+            terms_left[which] += keeps
+        at_level[width - terms_left[which] + 1] += 1
     for level in range(width + 1):
         at_level[level + 1] += at_level[level]
-    ordered, remaining = np.empty_like(found), np.empty(count, np.int64)
+    ordered, remaining = np.empty_like(label_sets), np.empty(count, np.int64)
     for which in range(count):
-        place = at_level[width - kept[which]]
-        at_level[width - kept[which]] += 1
+        place = at_level[width - terms_left[which]]
+        at_level[width - terms_left[which]] += 1
         for word in range(words):
-            ordered[place * words + word] = found[which * words + word]
-        remaining[place] = kept[which]
+            ordered[place * words + word] = label_sets[which * words + word]
+        remaining[place] = terms_left[which]
     return ordered, remaining, complete
 
 

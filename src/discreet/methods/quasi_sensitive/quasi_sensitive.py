@@ -300,11 +300,11 @@ class _Work:
 
     @property
     def removed_any(self) -> bool:
-        return not bool(self.removal.kept.all())
+        return not bool(self.removal.stays.all())
 
     def removed_of_row(self) -> Ints:
         """Return how many terms each searched row loses."""
-        gone = np.concatenate(([0], np.cumsum(~self.removal.kept)))
+        gone = np.concatenate(([0], np.cumsum(~self.removal.stays)))
         return np.asarray(np.diff(gone[self.groups.term_start]), np.int64)
 
     def cells(self) -> RowColumn:
@@ -313,7 +313,7 @@ class _Work:
         values = self.column.codes[self.rows[changed]]
         start = self.groups.term_start
         entry, row = entries_of(start, changed)
-        kept_terms = self.removal.kept[entry]
+        kept_terms = self.removal.stays[entry]
         terms_of_rows = self.terms.term[entries_of(self.terms.start, values)[0]]
         row = row[kept_terms]
         joined = (

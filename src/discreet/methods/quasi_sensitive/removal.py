@@ -51,7 +51,7 @@ class TermGroups:
 class Removal:
     """Which term occurrences stay."""
 
-    kept: NDArray[np.bool_]  # (occurrences,)
+    stays: NDArray[np.bool_]  # (occurrences,)
     status: NDArray[np.int64]  # (groups,)
     cost: NDArray[np.float64]  # (groups,) in [0, 1]
     nodes: NDArray[np.int64]  # (groups,)
@@ -104,8 +104,8 @@ def remove_terms(
             if seconds is None or exact or not len(unproved) or stop[0]:
                 break
             budget *= 4
-    _mark_kept(rows, sets, removal.kept)
-    removal.cost[:] = costs_of(groups.row_start, rows, removal.kept)
+    _mark_kept(rows, sets, removal.stays)
+    removal.cost[:] = costs_of(groups.row_start, rows, removal.stays)
     return removal
 
 
@@ -172,10 +172,10 @@ def _mark_kept(rows: RowTerms, sets: Words, stays: Bools) -> None:
         stays[part] = ~gone.any(axis=1)
 
 
-def costs_of(row_start: Ints, rows: RowTerms, kept: Bools) -> Floats:
+def costs_of(row_start: Ints, rows: RowTerms, stays: Bools) -> Floats:
     """The inverse weighted cost of each group: 0 nothing removed, 1 everything (equation 2)."""
     whole = rows.harmonic[np.diff(rows.start)]
-    left = rows.harmonic[np.diff(starts_of(kept.view(np.int8))[rows.start])]
+    left = rows.harmonic[np.diff(starts_of(stays.view(np.int8))[rows.start])]
     group = np.repeat(np.arange(len(row_start) - 1), np.diff(row_start))
     removed = np.bincount(group, whole - left, len(row_start) - 1)
     everything = np.bincount(group, whole, len(row_start) - 1)

@@ -37,10 +37,13 @@ class KeyGroups:
         names = [name for name in sensitive if name not in demand.keys.known]
         bare = ClassCounts(np.zeros(0, np.int64), dict.fromkeys(names))  # type: ignore[arg-type]
         judged = dict.fromkeys(
-            name for one in demand.requirements for name in one.attributes(bare) if name
+            name
+            for requirement in demand.requirements
+            for name in requirement.attributes(bare)
+            if name
         )
         self.judged = [sensitive[name] for name in judged]
-        self._refined = any(one.algebra.refined for one in demand.requirements)
+        self._refined = any(requirement.algebra.refined for requirement in demand.requirements)
 
     def failing(
         self,
@@ -148,9 +151,9 @@ class _Held(NamedTuple):
         if len(rows) == len(self.known[0]):
             return self
         return _Held(
-            [one[rows] for one in self.known],
+            [codes[rows] for codes in self.known],
             self.places[:, rows],
-            [one[rows] for one in self.values],
+            [codes[rows] for codes in self.values],
         )
 
 

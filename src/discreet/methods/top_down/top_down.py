@@ -101,7 +101,9 @@ class TopDown(Method):
         hierarchies = [task.hierarchies[column.name] for column in columns]
         for hierarchy in hierarchies:
             require_one_meaning(hierarchy)
-        on_items = [one for one in task.requirements if isinstance(one, KmAnonymity)]
+        on_items = [
+            requirement for requirement in task.requirements if isinstance(requirement, KmAnonymity)
+        ]
         # Make cells finer as long as every group passes.
         search = Specialization(
             replace(task, requirements=[r for r in task.requirements if not judged_on_items(r)])
@@ -123,7 +125,11 @@ class TopDown(Method):
         # Remove items of sets that too few rows have together.
         sets = {}
         for column in table.quasi_sensitive:
-            asked = [one for one in on_items if not one.named or column.name in one.named]
+            asked = [
+                requirement
+                for requirement in on_items
+                if not requirement.named or column.name in requirement.named
+            ]
             changed, removed = without_rare_items(column, asked)
             if changed is not None:
                 sets[column.name] = changed
@@ -172,8 +178,8 @@ class Specialization:
             children = self._passing(chosen)
             if children:
                 self.specialized += 1
-                for made in self.cuts.specialize(chosen, children):
-                    push(attribute, made)
+                for new_cell in self.cuts.specialize(chosen, children):
+                    push(attribute, new_cell)
             self.task.progress(TopDown.name, self.judged / (self.judged + len(heap)))
 
     def _passing(self, chosen: Candidate) -> list[int]:
@@ -250,7 +256,7 @@ class TaxonomyCuts:
         self.hierarchies = hierarchies
         rows = len(columns[0].codes) if columns else 0
         self.codes: Codes = np.zeros((len(columns), rows), np.int32)  # the cell of each row
-        self.levels = [[len(one.levels)] for one in hierarchies]  # by column and cell
+        self.levels = [[len(hierarchy.levels)] for hierarchy in hierarchies]  # by column and cell
         self.nodes = [[0] for _ in hierarchies]
         self.sizes = [[rows] for _ in hierarchies]
 
@@ -329,11 +335,11 @@ def without_rare_items(
     """The sets without the items that must go, None if none must; and how many went."""
     terms = terms_of(column)
     support = terms.counts(column.counts)
-    kept = support > 0
-    for one in requirements:
-        kept &= _kept(terms, column.counts, support, kept, one)
-    gone = int((~kept & (support > 0)).sum())
-    return (_cells(column, terms, kept) if gone else None), gone
+    remaining = support > 0
+    for requirement in requirements:
+        remaining &= _kept(terms, column.counts, support, remaining, requirement)
+    gone = int((~remaining & (support > 0)).sum())
+    return (_cells(column, terms, remaining) if gone else None), gone
 
 
 def _kept(
@@ -365,16 +371,16 @@ def _kept(
     return stays
 
 
-def _inside(combination: Codes, kept: Bools) -> Codes:
+def _inside(combination: Codes, remaining: Bools) -> Codes:
     """The combinations of which all items are kept."""
-    return combination[kept[combination].all(axis=1)]
+    return combination[remaining[combination].all(axis=1)]
 
 
-def _rare_combinations(terms: Terms, rows: Ints, kept: Bools, size: int, k: int) -> Codes:
+def _rare_combinations(terms: Terms, rows: Ints, candidates: Bools, size: int, k: int) -> Codes:
     """(combinations, size) The items that fewer than k rows, and some, have together."""
     used = np.flatnonzero(rows)
     entry, place = entries_of(terms.start, used)
-    entry, place = entry[kept[terms.term[entry]]], place[kept[terms.term[entry]]]
+    entry, place = entry[candidates[terms.term[entry]]], place[candidates[terms.term[entry]]]
     length = np.bincount(place, minlength=len(used))
     begin = np.cumsum(length) - length
     item_lists, weight = [], []
@@ -388,13 +394,13 @@ def _rare_combinations(terms: Terms, rows: Ints, kept: Bools, size: int, k: int)
         return np.zeros((0, size), np.int32)
     every = np.concatenate(item_lists)
     columns = [np.ascontiguousarray(every[:, number]) for number in range(size)]
-    groups = group_codes(columns, [len(kept)] * size, len(every), np.concatenate(weight))
+    groups = group_codes(columns, [len(candidates)] * size, len(every), np.concatenate(weight))
     return every[groups.first_row[groups.size < k]]
 
 
-def _cells(column: Column, terms: Terms, kept: Bools) -> RowColumn:
+def _cells(column: Column, terms: Terms, remaining: Bools) -> RowColumn:
     """The published sets; ``*`` where all items of a set were removed."""
-    names = set(terms.names.filter(pl.Series(kept)).to_list())
+    names = set(terms.names.filter(pl.Series(remaining)).to_list())
     cells = [
         None if text is None else _cell(text, column.separator, names)
         for text in column.text.to_list()

@@ -42,7 +42,7 @@ def distinct_pasts(group_of: Ints, blank: Bools, cohort: Ints) -> tuple[Ints, In
 
 
 def ahead_bound(
-    own: Ints,  # (releases,) the groups of a person up to some release
+    groups_of_person: Ints,  # (releases,) the groups of a person up to some release
     blank: Bools,  # (releases,)
     size: int,
     start: Ints,
@@ -51,14 +51,14 @@ def ahead_bound(
     matrix: Floats,
 ) -> float:
     """A bound on the belief about the value after these, if beliefs are at most count/size."""
-    last = len(own) - 1
+    last = len(groups_of_person) - 1
     steps = 1
-    while last >= 0 and (own[last] < 0 or blank[last]):
-        steps += int(own[last] >= 0)
+    while last >= 0 and (groups_of_person[last] < 0 or blank[last]):
+        steps += int(groups_of_person[last] >= 0)
         last -= 1
     if last < 0:
         return 1.0
-    entries = slice(start[own[last]], start[own[last] + 1])
+    entries = slice(start[groups_of_person[last]], start[groups_of_person[last] + 1])
     moved = matrix[value[entries]]
     for _ in range(1, steps):
         moved = moved @ matrix
@@ -69,9 +69,9 @@ def ahead_bound(
     return float((np.minimum(share, room) * likely).sum(axis=0).max(initial=0.0))
 
 
-def most_alike(own: Ints, blank: Bools, start: Ints, count: Ints) -> int:
+def most_alike(groups_of_person: Ints, blank: Bools, start: Ints, count: Ints) -> int:
     """The greatest count of a value in the groups of a person, the blank ones left out."""
-    groups = own[(own >= 0) & ~blank]
+    groups = groups_of_person[(groups_of_person >= 0) & ~blank]
     return max((int(count[start[g] : start[g + 1]].max()) for g in groups), default=0)
 
 

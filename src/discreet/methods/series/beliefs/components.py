@@ -128,22 +128,22 @@ def _all_components(
     greatest: Floats,
 ) -> Ints:
     layers = len(group_of)
-    found = np.zeros(len(first) - 1, np.int64)
+    status = np.zeros(len(first) - 1, np.int64)
     for component in range(len(first) - 1):
         people = member[first[component] : first[component + 1]]
-        own = np.empty((layers, len(people)), np.int64)
+        groups_of_members = np.empty((layers, len(people)), np.int64)
         for layer in range(layers):
             for at in range(len(people)):
-                own[layer, at] = group_of[layer, people[at]]
+                groups_of_members[layer, at] = group_of[layer, people[at]]
         if len(people) > MOST_PEOPLE:
-            found[component] = -1
+            status[component] = -1
             continue
         belief = np.zeros((layers, len(people), len(matrix)))
-        found[component] = component_beliefs(own, start, value, left, matrix, belief)
+        status[component] = component_beliefs(groups_of_members, start, value, left, matrix, belief)
         for layer in range(layers):
             for at in range(len(people)):
-                if found[component] == 1:
+                if status[component] == 1:
                     greatest[layer, people[at]] = belief[layer, at].max()
                 else:
                     greatest[layer, people[at]] = -1.0
-    return found
+    return status

@@ -64,79 +64,82 @@ def component_beliefs(
     shared = np.zeros((layers, people), np.bool_)
     first, last = np.full(people, layers, np.int64), np.full(people, -1, np.int64)
     for layer in range(layers):
-        for one in range(people):
-            for other in range(one):
-                if group_of[layer, one] >= 0 and group_of[layer, one] == group_of[layer, other]:
-                    shared[layer, one] = shared[layer, other] = True
+        for member in range(people):
+            for other in range(member):
+                if (
+                    group_of[layer, member] >= 0
+                    and group_of[layer, member] == group_of[layer, other]
+                ):
+                    shared[layer, member] = shared[layer, other] = True
         for person in range(people):
             if shared[layer, person]:
                 first[person] = min(first[person], layer)
                 last[person] = layer
-    own = Component(group_of, shared, first, last, start, value, count, matrix)
-    chains = chains_of(own)
-    found, states = _states_of(own, chains)
-    if found != EXACT:
-        return found
+    component = Component(group_of, shared, first, last, start, value, count, matrix)
+    chains = chains_of(component)
+    status, states = _states_of(component, chains)
+    if status != EXACT:
+        return status
     forward = np.empty(len(states.weight))
-    found = _sum_forward(own.shared, chains.step, states, forward)
-    if found != EXACT:
-        return found
+    status = _sum_forward(component.shared, chains.step, states, forward)
+    if status != EXACT:
+        return status
     for person in range(group_of.shape[1]):
-        if own.last[person] < 0 and not beliefs_alone(
-            own, person, -1, len(group_of), np.ones((1, 1)), result
+        if component.last[person] < 0 and not beliefs_alone(
+            component, person, -1, len(group_of), np.ones((1, 1)), result
         ):
             return IMPOSSIBLE
-    _conclude(own, chains, states, forward, result)
+    _conclude(component, chains, states, forward, result)
     return EXACT
 
 
 # Compiled: enumerates as many as thousands of states of every component.
 @kernel
-def _states_of(own: Component, chains: Chains) -> tuple[int, States]:
+def _states_of(component: Component, chains: Chains) -> tuple[int, States]:
     """The states of all releases, each with the weight of what lies before and after its chains."""
-    layers, people = own.group_of.shape
+    layers, people = component.group_of.shape
     entry = np.empty((256, people), np.int32)
     weight = np.empty(256)
     begin = np.zeros(layers + 1, np.int64)
-    found = EXACT
+    status = EXACT
     for layer in range(layers):
         begin[layer + 1] = begin[layer]
-        if found != EXACT or not own.shared[layer].any():
+        if status != EXACT or not component.shared[layer].any():
             continue
-        end, entry, weight = _add_states(own, layer, begin[layer], entry, weight)
+        end, entry, weight = _add_states(component, layer, begin[layer], entry, weight)
         if end <= begin[layer]:
-            found = TOO_LARGE if end < 0 else IMPOSSIBLE
+            status = TOO_LARGE if end < 0 else IMPOSSIBLE
             continue
         begin[layer + 1] = end
         for state in range(begin[layer], end):
             for person in range(people):
-                if own.first[person] == layer:
+                if component.first[person] == layer:
                     weight[state] *= chains.opening[person, entry[state, person]]
-                if own.last[person] == layer:
+                if component.last[person] == layer:
                     weight[state] *= chains.ending[person, entry[state, person]]
-    return found, States(
-        entry, weight[: begin[layers]], begin, first_alike(own.group_of, entry, begin)
+    return status, States(
+        entry, weight[: begin[layers]], begin, first_alike(component.group_of, entry, begin)
     )
 
 
 # Compiled: enumerates the states of a release in depth.
 @kernel
 def _add_states(
-    own: Component, layer: int, count: int, states: Ints32, weights: Floats
+    component: Component, layer: int, count: int, states: Ints32, weights: Floats
 ) -> tuple[int, Ints32, Floats]:
     """Append all states of one release and their weights; where they end, −1 if too many."""
     # A person who is away keeps the entry of the last shared group.
-    who = np.flatnonzero((own.first <= layer) & (own.last >= layer))
+    who = np.flatnonzero((component.first <= layer) & (component.last >= layer))
     begin, end = np.empty(len(who), np.int64), np.empty(len(who), np.int64)
     here = np.empty(len(who), np.bool_)
     for place in range(len(who)):
         at = layer
-        while not own.shared[at, who[place]]:
+        while not component.shared[at, who[place]]:
             at -= 1
         here[place] = at == layer
-        begin[place] = own.start[own.group_of[at, who[place]]]
-        end[place] = own.start[own.group_of[at, who[place]] + 1]
-    left = own.often  # of each entry, while choosing; put back in the end
+        begin[place] = component.start[component.group_of[at, who[place]]]
+        end[place] = component.start[component.group_of[at, who[place]] + 1]
+    left = component.often  # of each entry, while choosing; put back in the end
     choice = begin - 1
     weight = np.ones(len(who) + 1)
     most = count + MOST_STATES
@@ -177,7 +180,7 @@ def _add_states(
 # Compiled: called for every state, over as many as thousands of others.
 @kernel
 def _moves(
-    one: Ints32,
+    origin: Ints32,
     states: Ints32,
     targets: Ints,
     moves: Bools,
@@ -190,7 +193,7 @@ def _moves(
     States are in the order of their entries, so what leads to a person is kept from one to the
     next as long as no person before that person changes.
     """
-    people = len(one)
+    people = len(origin)
     for i in range(len(targets)):
         s = targets[i]
         person = 0
@@ -199,10 +202,10 @@ def _moves(
                 person += 1
         while person < people:
             weight = product[person]
-            if one[person] >= 0 and states[s, person] >= 0:
+            if origin[person] >= 0 and states[s, person] >= 0:
                 if moves[person]:
-                    weight *= table[person, one[person], states[s, person]]
-                elif one[person] != states[s, person]:
+                    weight *= table[person, origin[person], states[s, person]]
+                elif origin[person] != states[s, person]:
                     weight = 0.0
             person += 1
             product[person] = weight
@@ -290,37 +293,37 @@ def _sum_backward(
 # Compiled: called for every component.
 @kernel
 def _conclude(
-    own: Component, chains: Chains, states: States, forward: Floats, result: Floats
+    component: Component, chains: Chains, states: States, forward: Floats, result: Floats
 ) -> None:
     """Sum backward over the states, and write down the beliefs that follow."""
     begin = states.begin
     backward = np.ones(len(forward))
-    for layer in range(len(own.group_of) - 1, -1, -1):
+    for layer in range(len(component.group_of) - 1, -1, -1):
         if begin[layer + 1] == begin[layer]:
             continue
-        gap = _believe(own, chains, states, layer, forward, backward, result)
+        gap = _believe(component, chains, states, layer, forward, backward, result)
         before = layer - 1  # the release with states before this one
         while before >= 0 and begin[before + 1] == begin[before]:
             before -= 1
         if before >= 0:
             pair = _sum_backward(
-                layer, before, own.shared, gap, chains.step, states, forward, backward
+                layer, before, component.shared, gap, chains.step, states, forward, backward
             )
             for person in range(len(gap)):
                 if not gap[person]:
                     continue
                 at = layer - 1
-                while not own.shared[at, person]:
+                while not component.shared[at, person]:
                     at -= 1
                 # element by element, 0 where both are
                 share = pair[person] / (chains.step[layer, person] + (pair[person] <= 0.0))
-                beliefs_alone(own, person, at, layer, share, result)
+                beliefs_alone(component, person, at, layer, share, result)
 
 
 # Compiled: called for every release of a component.
 @kernel
 def _believe(
-    own: Component,
+    component: Component,
     chains: Chains,
     states: States,
     layer: int,
@@ -332,7 +335,7 @@ def _believe(
 
     Who is alone somewhere between this group and the one before it is returned.
     """
-    layers, people = own.group_of.shape
+    layers, people = component.group_of.shape
     first, end = states.begin[layer], states.begin[layer + 1]
     mass = 0.0
     for s in range(first, end):
@@ -340,28 +343,30 @@ def _believe(
     held = np.zeros((people, chains.opening.shape[1]))  # the belief in every entry
     for s in range(first, end):
         for person in range(people):
-            if own.shared[layer, person]:
+            if component.shared[layer, person]:
                 held[person, states.entry[s, person]] += forward[s] * backward[s] / mass
     gap = np.zeros(people, np.bool_)
     for person in range(people):
-        if not own.shared[layer, person]:
+        if not component.shared[layer, person]:
             continue
-        group = own.group_of[layer, person]
-        for entry in range(own.start[group], own.start[group + 1]):
-            result[layer, person, own.value[entry]] = held[person, entry - own.start[group]]
+        group = component.group_of[layer, person]
+        for entry in range(component.start[group], component.start[group + 1]):
+            result[layer, person, component.value[entry]] = held[
+                person, entry - component.start[group]
+            ]
         belief = held[person : person + 1]
-        if own.first[person] == layer:
-            if (own.group_of[:layer, person] >= 0).any():
+        if component.first[person] == layer:
+            if (component.group_of[:layer, person] >= 0).any():
                 share = belief / (chains.opening[person : person + 1] + (belief <= 0.0))
-                beliefs_alone(own, person, -1, layer, share, result)
-        elif not own.shared[layer - 1, person]:
+                beliefs_alone(component, person, -1, layer, share, result)
+        elif not component.shared[layer - 1, person]:
             at = layer - 1
-            while not own.shared[at, person]:
-                gap[person] |= own.group_of[at, person] >= 0
+            while not component.shared[at, person]:
+                gap[person] |= component.group_of[at, person] >= 0
                 at -= 1
-        if own.last[person] == layer and (own.group_of[layer + 1 :, person] >= 0).any():
+        if component.last[person] == layer and (component.group_of[layer + 1 :, person] >= 0).any():
             share = (belief / (chains.ending[person : person + 1] + (belief <= 0.0))).T.copy()
-            beliefs_alone(own, person, layer, layers, share, result)
+            beliefs_alone(component, person, layer, layers, share, result)
     return gap
 
 

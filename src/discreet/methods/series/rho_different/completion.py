@@ -57,7 +57,7 @@ def solve(
     # Solve the cases, on all cores where there are many.
     parts = np.array_split(first, min(os.cpu_count() or 1, 1 + len(first) // LEAST_PART))
     with ThreadPoolExecutor(len(parts)) as pool:
-        found = list(
+        results_of_parts = list(
             pool.map(
                 lambda part: _solve(
                     releases, shapes.start, shapes.run, family_start, shapes.member, truth,
@@ -66,7 +66,9 @@ def solve(
                 parts,
             )
         )  # fmt: skip
-    solved, fakes, greatest = (np.concatenate(results) for results in zip(*found, strict=True))
+    solved, fakes, greatest = (
+        np.concatenate(results) for results in zip(*results_of_parts, strict=True)
+    )
     # Each family is published with the counterfeits of its case.
     added = fakes >= 0  # (cases, most)
     count = np.where(solved, added.sum(axis=1), BLANK)
@@ -129,11 +131,11 @@ def _solve(
         past, _, start, value, count = read_run(
             run[run_start[family] : run_start[family + 1]], layers
         )
-        own = np.full((layers + 1, len(people)), -1, np.int64)
-        own[:layers] = past
+        group_of = np.full((layers + 1, len(people)), -1, np.int64)
+        group_of[:layers] = past
         for at in range(len(people)):
             if truth[people[at]] >= 0:
-                own[layers, at] = len(start) - 1
+                group_of[layers, at] = len(start) - 1
         starts = np.append(start, 0)
         low = max(rho / ROOM, before[family])
         rows = np.zeros(len(matrix), np.int64)
@@ -141,20 +143,25 @@ def _solve(
             rows[code] += 1
         # The likeliest counterfeits: none, or all values of the family's last group that no person
         # has now. What is missing tells who left or changed; often only all of it together helps.
-        added, belief = now[:0], _greatest_with(own, starts, value, count, matrix, rows)
+        added, belief = now[:0], _greatest_with(group_of, starts, value, count, matrix, rows)
         if belief > low + TOLERANCE:
             last = value[start[len(start) - 2] : start[len(start) - 1]]
             missing = last[rows[last] == 0]
             if len(missing) <= MOST_FAKES:
                 rows[missing] += 1
-                added, belief = missing, _greatest_with(own, starts, value, count, matrix, rows)
+                added, belief = (
+                    missing,
+                    _greatest_with(group_of, starts, value, count, matrix, rows),
+                )
         if belief > low + TOLERANCE:
             # counterfeits to try: values the family was seen with, others, those it has now
             order = np.full(len(matrix), 1, np.int64)
             order[value] = 0
             order[now] = 2
             candidates = np.argsort(order, kind="mergesort")[:CANDIDATES]
-            added, belief = _add_fakes(own, starts, value, count, matrix, now, candidates, rho, low)
+            added, belief = _add_fakes(
+                group_of, starts, value, count, matrix, now, candidates, rho, low
+            )
         if belief <= rho + TOLERANCE:
             solved[case] = True
             fakes[case, : len(added)] = added

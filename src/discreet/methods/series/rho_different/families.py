@@ -126,27 +126,27 @@ def _judge(
     shapes, layers, matrix = families.shapes, families.releases, families.matrix
     for shape, family in enumerate(shapes.first):
         run = shapes.run[shapes.start[family] : shapes.start[family + 1]]
-        own, here, start, value, count = read_run(run, layers)
-        people = own.shape[1]
+        group_of, here, start, value, count = read_run(run, layers)
+        people = group_of.shape[1]
         parties = party[begin[shape] : begin[shape + 1]]
-        found = TOO_LARGE
+        outcome = TOO_LARGE
         belief = np.zeros((layers, people if people <= MOST_PEOPLE else 0, len(matrix)))
         if people <= MOST_PEOPLE:
-            found = component_beliefs(own, start, value, count, matrix, belief)
-        status[shape] = found
-        if found == TOO_LARGE:
-            judge_cohorts(own, here, start, value, count, matrix, rho, parties)
+            outcome = component_beliefs(group_of, start, value, count, matrix, belief)
+        status[shape] = outcome
+        if outcome == TOO_LARGE:
+            judge_cohorts(group_of, here, start, value, count, matrix, rho, parties)
             continue
         greatest[shape] = belief.max()
-        if found != EXACT or greatest[shape] > rho + TOLERANCE:
+        if outcome != EXACT or greatest[shape] > rho + TOLERANCE:
             continue
-        last = layers - 1 - (own[::-1] >= 0).argmax(axis=0)
+        last = layers - 1 - (group_of[::-1] >= 0).argmax(axis=0)
         expected = belief[last, np.arange(people)] @ matrix  # of the past and C alone
         parties[here & (expected.max(axis=1) <= rho + TOLERANCE)] = 0
 
 
 def judge_cohorts(
-    own: Ints,  # (releases, members)
+    group_of: Ints,  # (releases, members)
     here: Bools,
     start: Ints,
     value: Ints,
@@ -156,18 +156,20 @@ def judge_cohorts(
     party: Ints,  # (members,) −1 for all; the result
 ) -> None:
     """The parties of a family: parts of cohorts, and single people who must stay blank."""
-    cohort, sizes, blank = cohorts_of(own, start, count, len(matrix))
+    cohort, sizes, blank = cohorts_of(group_of, start, count, len(matrix))
     least = np.zeros(len(sizes), np.int64)
-    first, number = distinct_pasts(own, blank, cohort)
+    first, number = distinct_pasts(group_of, blank, cohort)
     may = np.zeros(len(first), np.bool_)  # be published as far as the past and C go
     for at, person in enumerate(first):
         if cohort[person] < 0:
             continue
         size = int(sizes[cohort[person]])
-        most = most_alike(own[:, person], blank[:, person], start, count)
+        most = most_alike(group_of[:, person], blank[:, person], start, count)
         least[cohort[person]] = max(math.ceil(most / rho - TOLERANCE), 1)
         if most <= rho * size + TOLERANCE:
-            ahead = ahead_bound(own[:, person], blank[:, person], size, start, value, count, matrix)
+            ahead = ahead_bound(
+                group_of[:, person], blank[:, person], size, start, value, count, matrix
+            )
             may[at] = ahead <= rho + TOLERANCE
     free = may[number] & here
     was_blank = blank.any(axis=0)

@@ -84,8 +84,8 @@ def _write_runs(
     run[start[:-1]] = people
     within = np.arange(len(member)) - family_start[family]
     at = start[family] + 1 + within
-    for one in group_of_member:
-        run[at] = np.where(one >= 0, local[one], -1)
+    for groups_here in group_of_member:
+        run[at] = np.where(groups_here >= 0, local[groups_here], -1)
         at += people[family]
     run[at] = here[member]
     at_groups = start[:-1] + 1 + people * (layers + 1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from markupsafe import Markup
 
@@ -54,77 +54,75 @@ _TONES: dict[str, Tone] = {
 
 
 @dataclass(frozen=True)
-class Paragraph:
-    """A sentence that follows from what was computed, or from the rule that a section is about."""
+class PackPart:
+    """A part of a section."""
 
-    text: str
+    kind: ClassVar[str]
 
     def html(self) -> Markup:
-        """As a paragraph."""
-        return paragraph(self.text)
+        """As a part of a page."""
+        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        return {"kind": "statement", "text": self.text}
+        return {"kind": self.kind, **asdict(self)}
 
 
 @dataclass(frozen=True)
-class FactTable:
+class Paragraph(PackPart):
+    """A sentence that follows from what was computed, or from the rule that a section is about."""
+
+    kind = "statement"
+    text: str
+
+    def html(self) -> Markup:
+        return paragraph(self.text)
+
+
+@dataclass(frozen=True)
+class FactTable(PackPart):
     """Computed facts in rows; cells that are verdicts are shown as such."""
 
+    kind = "table"
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numbers: tuple[int, ...] = ()
 
     def html(self) -> Markup:
-        """As a table."""
-        rows = [[_cell(cell) for cell in row] for row in self.rows]
+        rows = [
+            [badge(cell, _TONES[cell]) if cell in _TONES else cell for cell in row]
+            for row in self.rows
+        ]
         return table(self.head, rows, self.numbers)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
         rows = [dict(zip(self.head, row, strict=True)) for row in self.rows]
-        return {"kind": "table", "rows": rows}
-
-
-def _cell(cell: str) -> str:
-    return badge(cell, _TONES[cell]) if cell in _TONES else cell
+        return {"kind": self.kind, "rows": rows}
 
 
 @dataclass(frozen=True)
-class ToWrite:
-    """A gap that only the publisher can fill."""
+class ToWrite(PackPart):
+    """A gap that only the publisher can fill: its mark, and room to write."""
 
+    kind = "to-write"
     text: str
 
     def html(self) -> Markup:
-        """With its mark, and room to write."""
         mark = Markup(f"<b>{TO_WRITE}:</b> ")
         return Markup(f"<div class='to-write'>{paragraph(joined([mark, self.text]))}</div>")
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        return {"kind": "to-write", "text": self.text}
-
 
 @dataclass(frozen=True)
-class NotComputed:
+class NotComputed(PackPart):
     """What the structure asks for and nothing here computed, with how to compute it."""
 
+    kind = "not-computed"
     text: str
     remedy: str
 
     def html(self) -> Markup:
-        """With its mark."""
         mark = Markup(f"<b class='warn'>{NOT_COMPUTED}:</b> ")
         return paragraph(joined([mark, f"{self.text} {self.remedy}"]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        return {"kind": "not-computed", "text": self.text, "remedy": self.remedy}
-
-
-PackPart = Paragraph | FactTable | ToWrite | NotComputed
 
 
 @dataclass(frozen=True)
@@ -157,13 +155,9 @@ class ThresholdTest:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        return {
-            "source": self.source,
-            "figure": self.figure,
-            "value": self.value,
-            "at_most": self.at_most,
-            "verdict": self.verdict,
-        }
+        data = {**asdict(self), "verdict": self.verdict}
+        del data["refused"]
+        return data
 
 
 @dataclass(frozen=True)

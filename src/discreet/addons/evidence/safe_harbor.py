@@ -12,9 +12,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from importlib.resources import files
 from typing import Any
 
 import polars as pl
+import yaml
 
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.job.identifying import identifying_values, words_of
@@ -27,42 +29,12 @@ from discreet.table.roles import Role
 FOUND, LOOK_AT, NOT_FOUND = "found", "look at", "not found"
 MOST = 0.8  # of the distinct cells, for forms that other values have by chance
 
-IDENTIFIERS: dict[str, str] = {
-    "A": "Names",
-    "B": "Geographic subdivisions smaller than a state; of ZIP codes more than three digits",
-    "C": "Elements of dates except the year; ages over 89",
-    "D": "Telephone numbers",
-    "E": "Fax numbers",
-    "F": "E-mail addresses",
-    "G": "Social security numbers",
-    "H": "Medical record numbers",
-    "I": "Health plan beneficiary numbers",
-    "J": "Account numbers",
-    "K": "Certificate and license numbers",
-    "L": "Vehicle identifiers and serial numbers, license plates",
-    "M": "Device identifiers and serial numbers",
-    "N": "Web addresses (URLs)",
-    "O": "IP addresses",
-    "P": "Biometric identifiers",
-    "Q": "Full-face photographs and comparable images",
-    "R": "Any other unique identifying number, characteristic or code",
-}
-
-# Words of a column's name that say more than its meaning: the first that fits counts.
-_NAMED: dict[str, str] = {
-    "E": r"\bfax\b",
-    "Q": r"\b(photo|photos|foto|image|images|picture|portrait|face|bild|lichtbild|resim)\b",
-    "P": r"\b(biometric\w*|fingerprint\w*|retina\w*|iris|voice\w*|dna|genom\w*|gait)\b",
-    "O": r"\bip\b",
-    "N": r"\b(url|urls|website|homepage|web)\b",
-    "L": r"\b(vin|plate|plates|kennzeichen|immatriculation|plaka|vehicle (id|no|number|serial))\b",
-    "M": r"\b(device|imei|serial|udi|implant|mac)\b",
-    "K": r"\b(licen[cs]e|licen[cs]es|certificate|permis|fuhrerschein\w*|ehliyet|npi)\b",
-    "I": r"\b(beneficiary|medicare|medicaid|insurance|policy|subscriber|member|versicherten\w*"
-    r"|krankenversicherten\w*|plan)\b",
-    "G": r"\b(ssn|social security|securite sociale|seguridad social|sozialversicherungsnummer)\b",
-    "H": r"\b(mrn|medical record|chart|patient|patientid|patientennummer|patnr|encounter|hasta)\b",
-}
+_DATA: dict[str, Any] = yaml.safe_load(
+    files("discreet.addons.evidence").joinpath("identifiers.yaml").read_text("utf-8")
+)
+_ORDER: str = _DATA.pop("order")  # in which words of a column's name are tried
+IDENTIFIERS: dict[str, str] = {letter: known["name"] for letter, known in _DATA.items()}
+_NUMBERED = [letter for letter, known in _DATA.items() if known.get("numbered")]
 _MEANT: dict[Meaning, str] = {
     Meaning.NAME: "A",
     Meaning.ADDRESS: "B",
@@ -75,8 +47,6 @@ _MEANT: dict[Meaning, str] = {
     Meaning.HOUSEHOLD: "R",
     Meaning.LOGIN: "R",
 }
-# Only these make a name of the words above an identifier: "insurance" alone may be a kind of it.
-_NUMBERED = ("G", "H", "I", "K", "L", "M")
 _NUMBER_WORDS = re.compile(
     r"\b(id|no|nr|nbr|num|number|nummer|code|key|ssn|mrn|vin|imei|npi|udi|plate|plates|serial"
     r"|social security|\w+nummer|kennzeichen|plaka)\b"
@@ -84,22 +54,6 @@ _NUMBER_WORDS = re.compile(
 
 _COUNTED = re.compile(r"^(number|num|count|anzahl|nombre|numero) (of |de |der )?(?=\w)")
 
-_ANY_CELL: dict[str, tuple[str, str]] = {  # one cell of this form is enough
-    "F": (r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}", "e-mail addresses"),
-    "G": (r"(^|[^\w-])\d{3}-\d{2}-\d{4}($|[^\w-])", "the form of social security numbers"),
-    "N": (r"(?i)\b(https?://|www\.)\S", "web addresses"),
-    "O": (
-        r"(^|[^\w.])((25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(25[0-5]|2[0-4]\d|1?\d?\d)($|[^\w.])"
-        r"|(^|[^\w:])([0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}($|[^\w:])",
-        "IP addresses",
-    ),
-    "Q": (r"(?i)(\.(jpe?g|png|gif|tiff?|bmp|heic|dcm)$|^data:image/)", "files of images"),
-}
-_MOST_CELLS: dict[str, tuple[str, str]] = {
-    "E": (r"(?i)\bfax\b", "fax numbers"),
-    "L": (r"^[A-HJ-NPR-Z\d]{11}[A-HJ-NPR-Z\d]{2}\d{4}$", "the form of vehicle numbers (VIN)"),
-    "M": (r"(?i)^([0-9a-f]{2}[:-]){5}[0-9a-f]{2}$", "addresses of devices (MAC)"),
-}
 _FINER_THAN_YEAR = (
     r"\b(1[89]|20)\d{2}[-/.](0?[1-9]|1[0-2])\b"
     r"|(^|[^\d.])(0?[1-9]|[12]\d|3[01])[./-](0?[1-9]|[12]\d|3[01])[./-](\d{4}|\d{2})($|[^\d.])"
@@ -150,8 +104,10 @@ def safe_harbor(columns: Sequence[Column]) -> list[IdentifierFinding]:
 def named_identifier(name: str) -> str | None:
     """Return the letter of the identifier that a column's name means; None for none."""
     words = _COUNTED.sub("", words_of(name))  # "number of visits" counts, "visit number" names
-    for letter, form in _NAMED.items():
-        if re.search(form, words) and (letter not in _NUMBERED or _NUMBER_WORDS.search(words)):
+    for letter in _ORDER:
+        if re.search(_DATA[letter]["words"], words) and (
+            letter not in _NUMBERED or _NUMBER_WORDS.search(words)
+        ):
             return letter
     said = next(named_meanings(words), None)
     if said is None:
@@ -194,15 +150,22 @@ def _judge(column: Column) -> Iterator[_Judgement]:
 
 
 def _by_any_cell(cells: pl.Series) -> Iterator[_Judgement]:
-    for letter, (form, what) in _ANY_CELL.items():
-        count = int(cells.str.contains(form).sum())
+    for letter, what, count in _of_form("any_cell", cells):
         if count:
             yield letter, FOUND, f"{_some(count, cells)} are {what}".replace("are the", "have the")
 
 
+def _of_form(key: str, cells: pl.Series) -> Iterator[tuple[str, str, int]]:
+    """Yield how many cells have the form of each identifier that has one, and what they are."""
+    for letter, known in _DATA.items():
+        if key in known:
+            form, what = known[key]
+            yield letter, what, int(cells.str.contains(form).sum())
+
+
 def _by_form(column: Column, cells: pl.Series) -> Iterator[_Judgement]:
-    for letter, (form, what) in _MOST_CELLS.items():
-        if int(cells.str.contains(form).sum()) >= MOST * len(cells):
+    for letter, what, count in _of_form("most_cells", cells):
+        if count >= MOST * len(cells):
             yield letter, FOUND, f"its cells are {what}".replace("are the", "have the")
     count = int(cells.str.contains(_FINER_THAN_YEAR).sum())
     if count:

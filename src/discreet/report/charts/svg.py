@@ -178,7 +178,7 @@ def _bound(x: float, base: float, rule: ReferenceLine) -> str:
 
 
 def _points(chart: Chart) -> tuple[float, list[str]]:
-    left, right, top, bottom = 46.0, WIDTH - 14.0, 14.0, 296.0
+    left, right, top, bottom = 46.0, WIDTH - 14.0, 34.0, 316.0  # the axis has its name on top
     x, y = _placed(chart.x, left, right), _placed(chart.y, bottom, top)
     parts = [*_horizontal_grid(chart.y, y, left, right), *_vertical_grid(chart.x, x, top, bottom)]
     parts += _rules(chart, x, y, left, right, top, bottom)
@@ -206,7 +206,7 @@ def _points(chart: Chart) -> tuple[float, list[str]]:
     parts += labels
     parts.append(_line(left, bottom, right, bottom, "axis"))
     parts.append(_text((left + right) / 2, bottom + 36, chart.x.title, "middle", "name"))
-    parts.append(_text(left, top - 4, chart.y.title, "start", "name"))
+    parts.append(_text(left, 10, chart.y.title, "start", "name"))
     return bottom + 44, parts
 
 

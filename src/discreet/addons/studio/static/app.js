@@ -45,7 +45,10 @@ function head(screen, tableId, draft) {
     ),
     h("nav", { "aria-label": t("steps") }, h("ol", { class: "steps" }, steps)),
   );
-  document.querySelector(".steps [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  // Not scrollIntoView: Chromium then begins at this step when Tab is pressed, instead of at the top of the page.
+  const list = document.querySelector(".steps");
+  const now = list.querySelector("[aria-current]");
+  if (now) list.scrollLeft = now.offsetLeft - list.offsetLeft - (list.clientWidth - now.offsetWidth) / 2;
   if (tableId) mark(tableId);
 }
 

@@ -156,7 +156,7 @@ def run_suite(address: str) -> str:
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", SUITE,
          "tests/engines/test_both.py"],
         cwd=ROOT, env={**environment(), "DISCREET_SPARK": address}, check=False, text=True,
-        timeout=2 * PATIENCE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        timeout=6 * PATIENCE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout[-4000:]
     return run.stdout

@@ -62,13 +62,15 @@ class Place(ABC):
 
     @abstractmethod
     def counted(self, columns: Sequence[str], person: Sequence[str]) -> pl.DataFrame:
-        """Return the combinations by the columns' names, NUMBER (with persons) and COUNT."""
+        """Return the cells of each combination, then with persons its person, then its rows."""
 
     def count(self, columns: Sequence[str], person: Sequence[str] = ()) -> CountedRows:
         """Count the rows of each combination of cells, and of each person if some are named."""
         counts = self.counted(columns, person)
         if not counts.height:
             raise InputError(f"{self.name}: the table has columns but no rows.").with_code(EMPTY)
+        names = [*columns, *([NUMBER] if person else []), COUNT]
+        counts = counts.rename(dict(zip(counts.columns, names, strict=True)))
         times = counts.get_column(COUNT).cast(pl.Int64).to_numpy()
         numbers = None
         if person:

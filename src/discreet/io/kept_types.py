@@ -45,7 +45,7 @@ class FrameTypes:
             return cls(kind, dict(frame.schema))
         if kind is FrameKind.ARROW:
             types = {column.name: column.type for column in frame.schema}
-            ordered = [n for n, one in types.items() if getattr(one, "ordered", False) is True]
+            ordered = [n for n, kind_ in types.items() if getattr(kind_, "ordered", False) is True]
             return cls(kind, types, {name: _members(frame[name]) for name in ordered})
         types = dict(zip(frame.columns, frame.dtypes, strict=True))
         members = {n: getattr(dtype, "categories", None) for n, dtype in types.items()}

@@ -93,13 +93,13 @@ class Codebook:
              "greatest", "value", "value_label", "rows"]
         )  # fmt: skip
         for table in self.tables:
-            for one in table.columns:
-                head = [table.name, one.name, one.label, one.role, one.type, one.missing,
-                        one.distinct, one.least, one.greatest]  # fmt: skip
-                for value in one.values:
+            for column in table.columns:
+                head = [table.name, column.name, column.label, column.role, column.type,
+                        column.missing, column.distinct, column.least, column.greatest]  # fmt: skip
+                for value in column.values:
                     writer.writerow([*head, value.value, value.label, value.rows])
-                if not one.values:
-                    writer.writerow([*head, None, None, one.rows])
+                if not column.values:
+                    writer.writerow([*head, None, None, column.rows])
         return text.getvalue()
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
@@ -133,10 +133,13 @@ def codebook(release: str | Path, *, labels: str | Path | None = None) -> Codebo
         manifest.method.name,
         [
             " ".join(
-                [one.requirement, *(f"{key}={value}" for key, value in one.parameters.items())]
+                [
+                    promise.requirement,
+                    *(f"{key}={value}" for key, value in promise.parameters.items()),
+                ]
             )
-            for one in manifest.promises
-            if one.holds
+            for promise in manifest.promises
+            if promise.holds
         ],
         [
             CodebookTable(
@@ -199,12 +202,14 @@ def ddi_codebook(book: Codebook) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "unicode") + "\n"
 
 
-def _add_variable(data: ET.Element, file: str, own: str, column: CodebookColumn) -> None:
+def _add_variable(data: ET.Element, file: str, number: str, column: CodebookColumn) -> None:
     """Add a column; the order of the parts is that of the schema."""
     continuous = column.type == "number"
     kind = "contin" if continuous else "discrete"
     name = NO_XML.sub("\ufffd", column.name)
-    variable = ET.SubElement(data, "var", {"ID": own, "name": name, "files": file, "intrvl": kind})
+    variable = ET.SubElement(
+        data, "var", {"ID": number, "name": name, "files": file, "intrvl": kind}
+    )
     if column.label:
         _text(variable, "labl", column.label)
     if column.least is not None and column.greatest is not None:

@@ -86,7 +86,7 @@ class DatabasePlace(Place):
             if sqlite:
                 keys += [f"typeof({cell})", f"{cell} COLLATE BINARY"]
             else:
-                cell = cell if types[name] in PLAIN_TYPES else written_text(cell, types[name])
+                cell = postgres_key(name, types[name])
                 keys.append(cell)
             cells.append(cell)
         texts = [f"CAST({column_name(name)} AS TEXT) COLLATE BINARY" for name in person]
@@ -96,11 +96,10 @@ class DatabasePlace(Place):
         statement = count_statement(self.select, cells, keys, ",\n".join(ranked))
         with self._database() as database:
             _, rows = fetch(database, statement)
-        shown = [*columns, *([NUMBER] if person else []), COUNT]
-        cells_by_column: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(shown)
         return pl.DataFrame(
-            [column_of_cells(n, c) for n, c in zip(shown, cells_by_column, strict=True)]
-        )
+            [column_of_cells(str(place), cells)
+             for place, cells in enumerate(zip(*rows, strict=True))]
+        )  # fmt: skip
 
     @contextmanager
     def _database(self) -> Iterator[Database]:
@@ -110,6 +109,19 @@ class DatabasePlace(Place):
                 yield database
         finally:
             database.close()
+
+
+def postgres_key(name: str, kind: int) -> str:
+    """The expression by which cells of a column of PostgreSQL are told apart."""
+    cell = column_name(name)
+    return cell if kind in PLAIN_TYPES else written_text(cell, kind)
+
+
+def duckdb_key(name: str, kind: str) -> str:
+    """The expression by which cells of a column of DuckDB are told apart: text by its bytes."""
+    cell = column_name(name)
+    is_text = kind.startswith(("VARCHAR", "ENUM"))
+    return f"decode(encode(CAST({cell} AS VARCHAR)))" if is_text else cell
 
 
 def written_text(cell: str, kind: int) -> str:
@@ -143,31 +155,19 @@ class RelationPlace(Place):
     def counted(self, columns: Sequence[str], person: Sequence[str]) -> pl.DataFrame:
         names = distinct_names(self.relation.columns, self.name)
         types = dict(zip(names, map(str, self.relation.types), strict=True))
-        cells = [
-            _binary(column_name(name)) if types[name] == "VARCHAR" else column_name(name)
-            for name in columns
-        ]
-        ranked = [
-            f"NULLIF({_binary(f'CAST({column_name(name)} AS VARCHAR)')}, '')" for name in person
-        ]
+        cells = [duckdb_key(name, types[name]) for name in columns]
+        ranked = [f"NULLIF({duckdb_key(name, 'VARCHAR')}, '')" for name in person]
         view = "discreet_source"
         select = with_names(f"SELECT * FROM {view}", names)
         statement = count_statement(select, cells, cells, ",\n".join(ranked))
         try:
-            counts = pl.DataFrame(self.relation.query(view, statement))
+            return pl.DataFrame(self.relation.query(view, statement))
         except Exception as error:
             if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb"):
                 raise
             raise InputError(  # the message of DuckDB may quote cells
                 f"{self.name}: the rows cannot be counted ({type(error).__name__})."
             ) from None
-        shown = [*columns, *([NUMBER] if person else []), COUNT]
-        return counts.rename(dict(zip(counts.columns, shown, strict=True)))
-
-
-def _binary(cell: str) -> str:
-    """Compare text by its bytes, whatever the collation of its column."""
-    return f"decode(encode({cell}))"
 
 
 class DuckDBFile(Place):

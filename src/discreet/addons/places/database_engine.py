@@ -355,10 +355,10 @@ class TablesInPlace(FormedTables):
         plain = {n: replace(c, weights=None) for n, c in self.task.table.columns.items()}
         table = CodedTable(plain, self.task.table.entries, self.task.table.left_out)
         part = manifest.model_copy(deep=True)
-        for name, one in formed.items():
-            part.tables[name].rows = one.rows
+        for name, formed_table in formed.items():
+            part.tables[name].rows = formed_table.rows
         part.source_rows = table.rows
-        part.published_rows = max(one.rows for one in formed.values())
+        part.published_rows = max(formed_table.rows for formed_table in formed.values())
         part.suppressed_rows = part.source_rows - part.published_rows
         changed = kind_of(manifest.kind).changes(
             formed, replace(self.task, table=table), part, entries, part=True

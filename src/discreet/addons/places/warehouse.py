@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from discreet.addons.places.counting import PLAIN_TYPES, written_text
+from discreet.addons.places.counting import duckdb_key, postgres_key
 from discreet.addons.places.database_tables import select_of
 from discreet.errors import InputError
 from discreet.extras import require_extra
@@ -41,13 +41,17 @@ ENTRY, TIMES, PLACE = "entry", "n", "place"
 
 def counts_of(select: str, keys: Sequence[str]) -> str:
     """Return the statement that numbers and counts the combinations of some cells."""
-    cells = ", ".join(f"{key} AS c{number}" for number, key in enumerate(keys))
-    places = ", ".join(str(number + 1) for number in range(len(keys)))
     return (
         f"CREATE TEMPORARY TABLE {COUNTS} AS SELECT ROW_NUMBER() OVER () - 1 AS {ENTRY}, cells.* "
-        f"FROM (SELECT {cells}, COUNT(*) AS {TIMES} FROM (\n{select}\n) AS source "
-        f"GROUP BY {places}) AS cells"
+        f"FROM ({_grouped(select, keys)}) AS cells"
     )
+
+
+def _grouped(select: str, keys: Sequence[str]) -> str:
+    """Return the statement that counts the combinations of some cells."""
+    cells = ", ".join(f"{key} AS c{number}" for number, key in enumerate(keys))
+    places = ", ".join(str(number + 1) for number in range(len(keys)))
+    return f"SELECT {cells}, COUNT(*) AS {TIMES} FROM (\n{select}\n) AS source GROUP BY {places}"
 
 
 def table_of(name: str, columns: Sequence[tuple[str, str]], copies: str) -> str:
@@ -98,11 +102,8 @@ class Warehouse(ABC):
 
     def grouped(self, table: str, names: Sequence[str]) -> pl.DataFrame:
         """Return the distinct rows of a table, and in the last column how often each occurs."""
-        keys = self.keys(select_of(table, None), names)
-        cells = ", ".join(f"{key} AS c{number}" for number, key in enumerate(keys))
-        places = ", ".join(str(number + 1) for number in range(len(keys)))
-        source = f"(\n{select_of(table, None)}\n) AS source"
-        counted = self.frame(f"SELECT {cells}, COUNT(*) AS {TIMES} FROM {source} GROUP BY {places}")
+        select = select_of(table, None)
+        counted = self.frame(_grouped(select, self.keys(select, names)))
         return counted.rename(dict(zip(counted.columns, [*names, TIMES], strict=True)))
 
     def rename(self, name: str, new: str) -> None:
@@ -154,12 +155,7 @@ class DuckDBWarehouse(Warehouse):
         except self._library.Error as error:
             raise self._failed(error) from None
         types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-        return [
-            f"decode(encode(CAST({column_name(name)} AS VARCHAR)))"
-            if types[name].startswith(("VARCHAR", "ENUM"))
-            else column_name(name)
-            for name in names
-        ]
+        return [duckdb_key(name, types[name]) for name in names]
 
     def has_table(self, name: str) -> bool:
         schema, _, table = name.rpartition(".")
@@ -213,12 +209,7 @@ class PostgreSQLWarehouse(Warehouse):
         with self._database._reporting(), self._database.connection.cursor() as cursor:
             cursor.execute(f"SELECT * FROM (\n{select}\n) AS source LIMIT 0")
             types = {column[0]: column[1] for column in cursor.description}
-        return [
-            column_name(name)
-            if types[name] in PLAIN_TYPES
-            else written_text(column_name(name), types[name])
-            for name in names
-        ]
+        return [postgres_key(name, types[name]) for name in names]
 
     def has_table(self, name: str) -> bool:
         return self._database.has_table(name)

@@ -111,13 +111,13 @@ def _tree(
     for cut in cuts:
         node = node_of_range[cut.parent]
         column = columns[cut.attribute]
-        found = [codes[cut.attribute, low:high] for low, high in cut.pieces]
+        pieces = [codes[cut.attribute, low:high] for low, high in cut.pieces]
         hierarchy = hierarchies.get(column.name)
         if hierarchy is None:
-            child_of_code, order = _by_order(found, column.cardinality)
+            child_of_code, order = _by_order(pieces, column.cardinality)
         else:
             nodes = hierarchy.levels[cut.level - 1].node_of_leaf
-            child_of_code, order = _by_node(found, nodes), list(range(len(found)))
+            child_of_code, order = _by_node(pieces, nodes), list(range(len(pieces)))
         attribute[node], first_child[node], map_at[node] = cut.attribute, len(attribute), length
         maps.append(child_of_code)
         length += len(child_of_code)

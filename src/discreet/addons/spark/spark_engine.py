@@ -175,7 +175,7 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
                 "population: not supported by the engine 'spark', which counts no persons beside "
                 "the rows of the table. Use --engine local."
             )
-        rare = [name for name, one in job.attributes.items() if one.rare is not None]
+        rare = [n for n, attribute in job.attributes.items() if attribute.rare is not None]
         if rare:
             raise InputError(
                 f"attributes.{rare[0]}.rare: not supported by the engine 'spark'. Recode the "
@@ -358,9 +358,7 @@ class SparkPlace(Place):
             keys.append(NUMBER)
         counted = frame.groupBy(*keys).agg(f.count(f.lit(1)).alias(COUNT))
         arrow = counted.toArrow() if hasattr(counted, "toArrow") else counted.toPandas()
-        counts = pl.from_pandas(arrow) if not hasattr(counted, "toArrow") else pl.DataFrame(arrow)
-        names = [*columns, *([NUMBER] if person else []), COUNT]
-        return counts.rename(dict(zip(counts.columns, names, strict=True)))
+        return pl.DataFrame(arrow) if hasattr(counted, "toArrow") else pl.from_pandas(arrow)
 
 
 class SparkFrames(PlaceKind):

@@ -46,6 +46,7 @@ def cell_cost(
 ) -> CellCost | None:
     """The cell cost of a measure; None for a measure on classes."""
     pairs = list(zip(columns, hierarchies, strict=True))
+    # The importance of a column weighs what its cells lose.
     if measure == "loss":
         weights = sum(column.importance for column in columns)
         of_cell = [column.importance / max(rows * weights, 1e-300) for column in columns]
@@ -60,6 +61,7 @@ def cell_cost(
             ),
             1e-12,
         )
+    # A suppressed cell is as frequent as the whole column.
     if measure == "entropy":
         by_attribute = [log_frequencies(column.counts, hierarchy) for column, hierarchy in pairs]
         top = np.log2(max(rows, 1))
@@ -71,6 +73,7 @@ def cell_cost(
             tuple(tuple(top - level for level in levels) for levels in by_attribute),
             1e-12 * max(top * rows * len(columns), 1.0),
         )
+    # Levels cost the same for every row.
     if measure == "height":
         return CellCost(
             tuple(np.arange(len(h.levels), dtype=np.float64) for h in hierarchies),

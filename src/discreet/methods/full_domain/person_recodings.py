@@ -89,6 +89,7 @@ class AttackerRecodings(Recodings):
 
         The classes that are not published are in one group, the last, which passes.
         """
+        # Group the published classes by their nodes in these columns.
         places = [self._place[name] for name in names]
         levels = [self.hierarchies[place].levels[classes.node[place]] for place in places]
         chosen = np.flatnonzero(published)
@@ -104,6 +105,7 @@ class AttackerRecodings(Recodings):
         group = np.full(classes.classes, grouping.count, np.int32)
         group[chosen] = grouping.class_of_row
         groups = grouping.count + (len(chosen) < classes.classes)
+        # Count the groups as classes of a coarser recoding.
         size = np.bincount(group, classes.size, groups).astype(np.int64)
         first = chosen[grouping.first_row]
         tuples = np.append(classes.tuples[first], classes.tuples[:1])[:groups]
@@ -112,6 +114,7 @@ class AttackerRecodings(Recodings):
         counts = frequencies.counts(refined=self._refined)
         if groups > grouping.count:
             counts = counts.keep(real)
+        # Judge them, for attackers with known values by what these leave.
         good = np.ones(grouping.count + 1, bool)
         if demand.keys.known:
             entries = frequencies.entries(None)

@@ -102,6 +102,7 @@ def enumerate_candidates(
             sort_by_key(buffer[depth], 0, count[depth], key[depth], room[0], room[1])
             for p in range(count[depth]):
                 held[depth, p] = space.rows[buffer[depth, p]]
+        # Take the next stretch of neighbours at this depth, or go back up.
         left = ceiling - spent[depth]
         ranks = key[depth, : count[depth]]
         begin, end = _next_stretch(
@@ -120,6 +121,7 @@ def enumerate_candidates(
             if space.levels[depth] == 0:  # longer ranges are more expensive
                 _next_range(ranks, depth, level, place)
             continue
+        # Drop stretches that lack rows or values, or whose hull is smaller than what was chosen.
         rows = 0
         for p in range(begin, end):
             rows += held[depth, p]
@@ -142,6 +144,7 @@ def enumerate_candidates(
             depth += 1
             descends = True
             continue
+        # All attributes are chosen: store the candidate and its units.
         if pairs + size > limit:
             return False, start, member, cost
         if candidates == len(cost):

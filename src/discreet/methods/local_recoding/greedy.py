@@ -178,6 +178,7 @@ def _open(
     opened = np.zeros(count, np.bool_)
     size = pieces = entered = 0
     while entered < count or size > 0:
+        # First each candidate enters the heap, then that of least regret leaves it.
         enters = entered < count  # first all candidates enter the heap
         g = entered
         entered += enters
@@ -205,6 +206,7 @@ def _open(
             heap[place] = g
             size += 1
             continue
+        # No other candidate has less regret: open it, and take its rows.
         opened[g] = True
         for p in range(taken):
             left[chosen.unit[p]] -= chosen.rows[p]
@@ -233,6 +235,7 @@ def _regret(
 
     The pieces are put into ``chosen``; a unit may have two.
     """
+    # Pass over units that are used up, and begin with no rows.
     end = candidates.start[g + 1]
     p = skip[g]
     while p < end and left[member[p]] == 0:
@@ -245,6 +248,7 @@ def _regret(
         tally.lacking[j] = needs.values[j]
         lacking += needs.values[j]
     regret = 0.0
+    # Take all rows whose price is not below the cost.
     while p < end and price[member[p]] >= cost:
         i = member[p]
         p += 1
@@ -255,6 +259,7 @@ def _regret(
         count += 1
         taken += left[i]
         regret += left[i] * (cost - price[i])
+    # Take one row of the most expensive unit for each value that is lacking.
     lent = 0
     for q in range(p, end):
         if lacking == 0:
@@ -274,6 +279,7 @@ def _regret(
             regret += cost - price[i]
     if lacking > 0:
         return np.inf, 0
+    # Fill up with the most expensive other rows.
     while p < end and taken < needs.rows:
         i = member[p]
         p += 1

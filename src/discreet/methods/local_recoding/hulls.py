@@ -103,6 +103,7 @@ def build_space(
         ranking.rank_of_code[column.codes[units]]
         for column, ranking in zip(columns, rankings, strict=True)
     ]
+    # Write the tables of all attributes one after the other.
     nodes, losses, first, levels, missing = [], [], [0], [], []
     for column, ranking, hierarchy in zip(columns, rankings, hierarchies, strict=True):
         if hierarchy is None:

@@ -102,6 +102,7 @@ def _form_clusters(
             free[p] = order[start[stretch] + p]
         formed = 0
         seed = free[0]
+        # Start a cluster with the unit farthest from where the last one started.
         while left > 0:
             low[formed], high[formed], cost[formed] = space.rank[seed], space.rank[seed], 0.0
             at, farthest = 0, -1.0
@@ -117,6 +118,7 @@ def _form_clusters(
                 tally.lacking[j] = needs.values[j]
                 lacking += needs.values[j]
             before = left
+            # Take the unit that the hull grows least by, until rows and values suffice.
             while at >= 0:
                 unit = free[at]
                 left -= 1
@@ -148,6 +150,7 @@ def _form_clusters(
             for p in range(left, before):
                 cluster[free[p]] = clusters + formed
             formed += 1
+        # The remaining units join the clusters that they cost least in.
         for p in range(left):  # too few for a group
             at, least = 0, np.inf
             for g in range(formed):

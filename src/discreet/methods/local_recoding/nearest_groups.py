@@ -228,6 +228,7 @@ def _nearest(
     least = np.empty(len(tree.begin) + 1)  # what each open node adds at least
     for i in range(len(groups)):
         f, worst = groups[i], wanted[i] - 1
+        # Search down from the root, and leave out nodes that cannot bring anything cheaper.
         open_[0], least[0] = 0, -np.inf
         waiting = 1
         while waiting:
@@ -235,6 +236,7 @@ def _nearest(
             node = open_[waiting]
             if least[waiting] >= added[i, worst] - ROUNDING:
                 continue
+            # Compare the groups of a leaf, and insert the cheaper ones in order.
             if tree.second[node] < 0:
                 for g in tree.order[tree.begin[node] : tree.end[node]]:
                     joined, more, j = 0.0, 0.0, 0

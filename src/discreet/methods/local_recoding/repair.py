@@ -102,6 +102,7 @@ def _loans(grouping: UnitGrouping, failing: Ints, near: Ints, least: int) -> Rem
     if not len(failing):
         nothing = np.zeros(0, np.int64)
         return Remedies(nothing, nothing, nothing, np.zeros(0))
+    # Find the lenders of each borrower, part by part as memory allows.
     parts = []
     pieces = np.append(np.diff(grouping.start), 0)[near].sum(axis=1)  # the last where there is none
     for part in stretches(pieces):
@@ -110,6 +111,7 @@ def _loans(grouping: UnitGrouping, failing: Ints, near: Ints, least: int) -> Rem
         lends = (lender >= 0) & (size[lender] > least)
         piece, place = entries_of(grouping.start, lender[lends])
         group, neighbour = borrower[lends][place], lender[lends][place]
+        # Price each row, and keep the cheapest loans of each borrower.
         rank = space.rank[grouping.unit[piece]]
         hull = np.minimum(low[group], rank), np.maximum(high[group], rank)
         pays = hull_costs(space, *hull) * (size[group] + 1)
@@ -206,6 +208,7 @@ def _apply(grouping: UnitGrouping, chosen: Remedies, least: int) -> UnitGrouping
     left = grouping.rows.copy()
     borrower: list[int] = []
     borrowed: list[int] = []
+    # Join two groups, or move one row, if neither group was touched before.
     for f, g, unit in zip(*(field.tolist() for field in chosen[:3]), strict=True):
         if touched[f] or touched[g] or lent[f]:
             continue
@@ -222,6 +225,7 @@ def _apply(grouping: UnitGrouping, chosen: Remedies, least: int) -> UnitGrouping
             lent[g] += 1
             borrower.append(f)
             borrowed.append(unit)
+    # Form the groups anew.
     more = np.array(borrower, np.int64)
     return UnitGrouping.of(
         grouping.space,

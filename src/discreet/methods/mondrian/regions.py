@@ -92,6 +92,7 @@ def flattened(
     for number, column in enumerate(columns):
         position_at[number] = sum(len(part) for part in positions)
         level_at[number] = len(of_level)
+        # Number the leaves of a hierarchy so that those of every node are neighbours.
         hierarchy = hierarchies.get(column.name)
         if hierarchy is not None:
             levels[number] = len(hierarchy.levels)
@@ -102,6 +103,7 @@ def flattened(
             rank_of_code[leaves] = np.arange(len(leaves))
             key[number] = rank_of_code[codes[number]]
             continue
+        # Without one, values lie on a line; equal numbers share a place.
         rank_of_code, position = _line(column)
         positions.append(position)
         if column.numbers is not None and column.has_null:
@@ -160,7 +162,7 @@ def measure_parts(
     attempt = np.zeros(len(start), np.int64)
     wide = np.flatnonzero((size >= 2 * least) & (size > 0))
     if len(wide):
-        place, at = places_of_parts(start[wide], end[wide])
+        place, at = ranges_of(start[wide], end[wide])
         unit = order[place]
         width = np.empty((len(wide), count))
         for a in range(count):
@@ -202,16 +204,6 @@ def ranges_of(start: Ints, end: Ints) -> tuple[Ints, Ints]:
     return np.arange(at[-1]) + np.repeat(start - at[:-1], end - start), at
 
 
-def places_of_parts(start: Ints, end: Ints) -> tuple[slice | Ints, Ints]:
-    """The same where ranges are not empty; a slice where each starts at the end of the one before.
-
-    NumPy copies a slice much faster than numbers one by one.
-    """
-    if (start[1:] == end[:-1]).all():
-        return slice(int(start[0]), int(end[-1])), np.append(start, end[-1]) - start[0]
-    return ranges_of(start, end)
-
-
 class Pieces(NamedTuple):
     """Ranges of units that a cut would make, those of one part after another."""
 
@@ -237,6 +229,7 @@ def propose_cuts(
     """
     of_part, starts, ends, sizes = ([np.zeros(0, np.int64)] for _ in range(4))
     open_ = np.flatnonzero(parts.size >= 2 * least)
+    # Each part proposes the cut of its next attribute; those that have none go on to the one after.
     while True:
         open_ = open_[parts.attempt[open_] < 2 * len(attributes.key)]
         attribute = parts.by_width[open_, parts.attempt[open_] // 2]
@@ -260,6 +253,7 @@ def propose_cuts(
                 sizes.append(size)
         open_ = open_[~proposed[open_]]
         parts.attempt[open_] += 1
+    # Order the pieces by the part that they cut.
     part = np.concatenate(of_part)
     by_part = stable_order(part, len(parts.start))
     return Pieces(
@@ -273,7 +267,7 @@ def propose_cuts(
 class _Units(NamedTuple):
     """The units of some parts, one part after the other."""
 
-    place: slice | Ints  # in the order of all units
+    place: Ints  # in the order of all units
     number: Codes  # (units,)
     at: Ints  # (parts + 1,) where the units of each part start
     part: Ints  # (units,) the place of the part among those that were chosen
@@ -293,7 +287,7 @@ class _Sorted(NamedTuple):
 def _lay_out(order: Codes, parts: Regions, chosen: Ints, attributes: Attributes) -> _Units:
     """Return the units of some parts with their keys of the attribute that each tries next."""
     start, end = parts.start[chosen], parts.end[chosen]
-    place, at = places_of_parts(start, end)
+    place, at = ranges_of(start, end)
     number = order[place]
     part = np.repeat(np.arange(len(chosen)), end - start)
     attribute = parts.by_width[chosen, parts.attempt[chosen] // 2]

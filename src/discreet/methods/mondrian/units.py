@@ -190,6 +190,7 @@ class Judge:
     def counts(self, order: Codes, start: Ints, end: Ints, size: Ints) -> ClassCounts:
         """The counts of some pieces, each attribute's when it is first looked at."""
         unit, length = order[ranges_of(start, end)[0]], end - start
+        # Sums over the units of each piece; a population has units without rows.
         names = tuple(self._units.sensitive)
         piece = np.repeat(np.arange(len(length)), length)
         sums = {
@@ -200,6 +201,7 @@ class Judge:
             with_rows = self._sums[ROWS][unit] > 0
             unit, piece = unit[with_rows], piece[with_rows]
 
+        # Counts of values, each attribute when it is looked at.
         def count(name: str | None) -> ValueCounts:
             by_unit = self._of_unit(name)
             entry: AnyInts = unit

@@ -114,6 +114,7 @@ def loss_with(rows: Rows, groups: DiverseGroups, group: int, added: int, without
     """The loss of a group's cells, summed over quasi-identifiers, after a change."""
     total = 0.0
     for q in range(rows.codes.shape[1]):
+        # A range costs its length.
         if rows.kind[q] == RANGE:
             start = rows.start[q]
             low, high = np.inf, -np.inf
@@ -127,6 +128,7 @@ def loss_with(rows: Rows, groups: DiverseGroups, group: int, added: int, without
                     high = max(high, place)
                 member = groups.next_row[member]
             total += max(high - low, 0.0)
+        # A set costs its further members.
         elif rows.kind[q] == SET:
             further = 0 if added >= 0 else -1  # further values than one
             member = groups.first[group]

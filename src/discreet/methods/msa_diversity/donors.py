@@ -49,6 +49,7 @@ def place_with_donors(
 
     Where donors farther away could be among the nearest of a row, nothing is done and −1 returned.
     """
+    # Find the groups around that have room for the value.
     took = np.zeros(3, np.int64)
     value = rows.values[unplaced[0], j]
     has_room = np.zeros(len(around), np.bool_)
@@ -66,9 +67,11 @@ def place_with_donors(
             if within < len(near) + USED * len(unplaced):
                 took[0] = -1
                 return took
+    # Links pass over donors that have no room any more.
     after = np.arange(count + 1)  # the next donor at or after; ``count`` is none
     before = np.arange(count + 1)  # the next one before a place; 0 is none
     for row in unplaced:
+        # Collect the nearest donors to both sides, then place the row with them.
         middle = np.searchsorted(places, row)
         considered = 0
         right = end_of_links(after, middle)
@@ -156,6 +159,7 @@ def unite_remaining(
     size = (groups.group_of_row >= 0).sum()
     begin = 0
     wanted = bundle
+    # Collect rows until a bundle is large enough, and all groups together have room for it.
     for end in range(1, len(unplaced) + 1):
         for j in range(rows.values.shape[1]):
             if rows.values[unplaced[end - 1], j] >= 0:
@@ -174,6 +178,7 @@ def unite_remaining(
         if not fits:
             wanted *= 2  # seldom tried, so that the work stays linear
             continue
+        # Make the bundle a group, and merge the donors that it needs.
         for i in range(begin, end):
             add(groups, count, unplaced[i])
         bundled = unplaced[begin:end]
@@ -207,6 +212,7 @@ def _add_donors(
     for row in bundle:
         for j in range(rows.values.shape[1]):
             value = start[j] + rows.values[row, j] if rows.values[row, j] >= 0 else start[-1]
+            # Merge donors of each value, from where the last search for it ended.
             wrapped = False
             while (
                 held[value] * rows.whole[j] > groups.size[union] * rows.part[j]

@@ -71,6 +71,7 @@ def improve(
         here: Any = np.int64(groups.group_of_row[row])  # one type: compiled once
         if here < 0 or groups.size[here] > most:
             continue
+        # Compare the row with those that follow, where a group has changed since.
         for other in range(row + 1, min(row + 1 + reach, count)):
             here = np.int64(groups.group_of_row[row])
             there: Any = np.int64(groups.group_of_row[other])
@@ -80,6 +81,7 @@ def improve(
                 continue
             if groups.size[there] > most:
                 continue
+            # Exchange the two if both groups together lose less, and keep their bounds.
             new_here = groups.size[here] * loss_with(rows, groups, here, other, row)
             if new_here >= loss[here] + loss[there] - LESS:
                 continue

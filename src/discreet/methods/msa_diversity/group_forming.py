@@ -135,6 +135,7 @@ def choose(rows: Rows, candidate: NDArray[np.int64], count: int, chosen: NDArray
     """Fill ``chosen`` after its first row, fewest collisions first; whether that succeeded."""
     members = 1
     while members < rows.least and count:
+        # Take the candidate that collides with the fewest others.
         best, fewest = 0, count
         for i in range(count):
             collisions = 0
@@ -154,6 +155,7 @@ def choose(rows: Rows, candidate: NDArray[np.int64], count: int, chosen: NDArray
         chosen[members] = candidate[best]
         members += 1
         candidate[best] = -1
+        # Keep the candidates that may still join.
         remaining = 0
         for i in range(count):
             if candidate[i] >= 0 and may_join(rows, chosen, members, candidate[i]):
@@ -174,6 +176,7 @@ def cut_blocks(rows: Rows, least: int) -> NDArray[np.int64]:
     count = len(rows.codes)
     if count < 2 * least:
         return np.array([0, count])
+    # The least loss of all cuts before each end.
     best = np.full(count + 1, np.inf)
     cut = np.zeros(count + 1, np.int64)
     best[0] = 0.0
@@ -193,6 +196,7 @@ def cut_blocks(rows: Rows, least: int) -> NDArray[np.int64]:
             if size >= least and best[begin] + size * loss < best[end]:
                 best[end] = best[begin] + size * loss
                 cut[end] = begin
+    # Follow the cuts back from the end.
     blocks = 0
     place_of = np.empty(count // least + 2, np.int64)
     end = count

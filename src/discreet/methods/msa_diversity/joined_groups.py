@@ -42,6 +42,7 @@ def join_failing(task: Task, order: Ints, group: Codes) -> Codes:
     ]
     if not asked:
         return group
+    # Join failing groups, round by round, until all pass.
     while True:
         by_row = np.empty(len(group), np.int32)
         by_row[order] = group

@@ -166,14 +166,17 @@ class MsaDiversity(Method):
         """The groups, or InfeasibleError where more rows than allowed would be suppressed."""
         if not task.table.rows:
             raise InputError("msa-diversity: the table has no rows. Check the source.")
+        # Refuse what no grouping can meet.
         bounds = bounds_of(task)
         least = require_feasible(task, bounds, self.suppression)
         if not self.most_suppressed(task.table.rows):
             require_whole_table(task, self.name, KNOWN)
+        # Form groups, and join those that fail what shares do not imply.
         grouped = self._grouped(task, bounds)
         group = join_failing(task, grouped.order, grouped.group)
         group_of_row = np.empty(task.table.rows, np.int32)
         group_of_row[grouped.order] = group
+        # Judge the outcome.
         suppressed = int((group_of_row < 0).sum())
         if suppressed > self.suppression * task.table.rows + 1e-9 or suppressed == task.table.rows:
             raise too_many(task, bounds, suppressed, least, self.suppression)
@@ -196,6 +199,7 @@ class MsaDiversity(Method):
             "least_suppressed_rows": least,
             "absence": absence(task.table.sensitive, group_of_row),
         }
+        # Give the groups their cells.
         if self.publish == "buckets":
             return Bucketized(group_of_row, facts=facts, private=private)
         codes = list(grouped.codes.T)
@@ -267,6 +271,7 @@ def rows_along(task: Task, bounds: Bounds, order: NDArray[np.int64]) -> Rows:
     """The rows in curve order, as the kernels see them."""
     table = task.table
     columns = table.quasi_identifiers
+    # How each quasi-identifier loses: by ranges, sets or a tree whose pairs are looked up.
     kinds, pairs = [], []
     for column in columns:
         hierarchy = published_hierarchy(task, column)

@@ -109,6 +109,7 @@ def too_many(
             shown[share.attribute] = greatest / rows, feasible
             if (share.code_of_value < 0).any():
                 spared.add(share.attribute)
+    # Say how many rows must go, and which values are too frequent.
     sentences = [f"msa-diversity: at least {least} of {rows} rows ({least / rows:.1%}) must go"]
     if suppressed is not None:
         sentences[0] += f", and {suppressed} ({suppressed / rows:.1%}) were left without a group"
@@ -118,6 +119,7 @@ def too_many(
         f"rows: without suppression the largest feasible l is {ell:g}."
         for name, (share, ell) in shown.items()
     ]
+    # Say what would be feasible.
     least_l = min((ell for _, ell in shown.values()), default=1.0)
     changes = [] if shown and least_l <= 1 else ["ask for a smaller l (weaker protection)"]
     if least < rows:

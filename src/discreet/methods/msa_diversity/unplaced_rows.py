@@ -106,6 +106,7 @@ def join(
     for step in range(4):
         best = -1
         least = 2**62
+        # Find the group with which the row exceeds its bounds least.
         for i in range(count):
             group = near[i]
             if groups.size[group] == 0:  # joined to another before
@@ -130,6 +131,7 @@ def join(
             held[j] += occurrences(rows, groups, best, j, rows.values[row, j])
         size += groups.size[best]
         taken[step] = best
+        # The row fits the union: merge the groups.
         if least == 0:
             for i in range(1, step + 1):
                 merge(groups, taken[0], taken[i])

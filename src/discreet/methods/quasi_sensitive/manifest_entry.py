@@ -50,6 +50,7 @@ class QuasiSensitiveEntry(MethodEntry):
                 if terms
                 else Statement("terms.suppressed", terms=suppressed, attribute=name, labels=labels)
             )
+            # How much the belief in labels changed, and what links to nothing.
             change = terms.get("belief_change")
             if change is not None:
                 sentences.append(
@@ -73,6 +74,7 @@ class QuasiSensitiveEntry(MethodEntry):
                 for key in ("labels_without_terms", "doubled_labels")
                 if searched_terms[key]
             ]
+        # How the search of groups ended.
         if sentences:
             sentences.append(
                 Statement(

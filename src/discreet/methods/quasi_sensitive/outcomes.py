@@ -61,6 +61,7 @@ def group_outcomes(
     like_last = np.zeros(count, np.bool_)
     complete = True
     row_bits, left, whole = flat, remaining, True
+    # Find the outcomes of each row, once for neighbours with the same terms.
     for row in range(count):
         if not (row and rows.kind[first + row] == rows.kind[first + row - 1]):
             terms = rows.term[rows.start[first + row] : rows.start[first + row + 1]]
@@ -83,6 +84,7 @@ def group_outcomes(
                 alike = alike and flat[(low - before + which) * words + word] == bits
         like_last[row] = alike
         start[row + 1] = size
+    # Price them, and link them to their labels.
     total = start[count]
     bits_of = lengthened(flat[: total * words], total * words).reshape(total, words)
     linked = labels_of_sets(bits_of, weight, count)
@@ -114,6 +116,7 @@ def _row_outcomes(
     complete = True
     reached = 0
     while reached < count and complete:
+        # Intersect a label set with that of each term, and look the result up by its hash.
         for term in terms:
             differs = False
             code = np.uint64(0)
@@ -134,6 +137,7 @@ def _row_outcomes(
                 which = behind[which]
             if known:
                 continue
+            # Store a set that is new, unless there are too many.
             if count >= most - 1 or stop[0]:
                 complete = False
                 break
@@ -173,6 +177,7 @@ def _by_remaining(
             label_sets = lengthened(label_sets, len(label_sets) + words)
             for word in range(words):
                 label_sets[len(label_sets) - words + word] = untouched[word]
+    # Count the terms that each set keeps.
     count = len(label_sets) // words
     terms_left = np.zeros(count, np.int64)
     at_level = np.zeros(width + 2, np.int64)
@@ -185,6 +190,7 @@ def _by_remaining(
         at_level[width - terms_left[which] + 1] += 1
     for level in range(width + 1):
         at_level[level + 1] += at_level[level]
+    # Sort by that number.
     ordered, remaining = np.empty_like(label_sets), np.empty(count, np.int64)
     for which in range(count):
         place = at_level[width - terms_left[which]]
@@ -200,6 +206,7 @@ def _by_remaining(
 def labels_of_sets(bits: Words, weight: Floats, rows: int) -> Linked:
     """Return the labels of each set of bits as a list, and the belief by a unit of weight."""
     outcomes, words = bits.shape
+    # Count the labels of each set, so that the lists fit.
     start = np.zeros(outcomes + 1, np.int64)
     for outcome in range(outcomes):
         size = 0
@@ -209,6 +216,7 @@ def labels_of_sets(bits: Words, weight: Floats, rows: int) -> Linked:
                 rest &= rest - np.uint64(1)
                 size += 1
         start[outcome + 1] = start[outcome] + size
+    # List them, and share a unit of weight among them.
     label = np.empty(start[outcomes], np.int32)
     share = np.empty(outcomes)
     place = 0

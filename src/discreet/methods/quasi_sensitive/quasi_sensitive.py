@@ -411,6 +411,7 @@ def _infeasible(works: Sequence[_Work]) -> InfeasibleError:
     bounded = True
     for work in works:
         for requirement in work.requirements:
+            # What a group without any terms reaches.
             reached = _with_no_terms(requirement, work.links)
             bounded &= bool(np.isfinite(reached))
             name = requirement.algebra.figure

@@ -61,6 +61,7 @@ def greedy(
         spent = 0.0
         for o in chosen:
             spent += outcomes.cost[o]
+        # Try each outcome of each row: the best step, and the cheapest that ends the search.
         for row in range(rows):
             if stop[0]:
                 break
@@ -78,6 +79,7 @@ def greedy(
                 score = (now - max(then, 0.0)) / max(extra, SLACK)
                 if score > top_score and now - then > SLACK:
                     top_score, top_row, top_outcome, top_violation = score, row, o, then
+        # A step lets the group pass: make single rows cheaper, and keep the cheapest solution.
         if end_row >= 0:
             ended = chosen.copy()
             ended[end_row] = end_outcome
@@ -158,6 +160,7 @@ def branch_and_bound(
     form(state, principles, outcomes.linked, best[:0], -1)
     while row >= 0:
         o = chosen[row]
+        # Go back where no outcome is left, or the next is too expensive.
         if o >= outcomes.start[row + 1] or spent[row] + outcomes.cost[o] >= best_cost - SLACK:
             row -= 1
             if row >= 0:
@@ -168,6 +171,7 @@ def branch_and_bound(
         if nodes >= budget or stop[0]:
             return solved, best, False, nodes
         nodes += 1
+        # Leave out what the distances so far make too expensive.
         cost = spent[row] + outcomes.cost[o]
         for number in range(len(principles.kind)):
             distance[row + 1, number] = distance[row, number] + added[number, o]
@@ -187,6 +191,7 @@ def branch_and_bound(
             chosen[row] += 1
             continue
         move(state, principles, outcomes.linked, o, outcomes.linked.share[o], 1)
+        # All rows are decided: keep a cheaper solution that passes.
         if row == rows - 1:
             if violation(state, principles) <= SLACK:
                 form(spare, principles, outcomes.linked, chosen, -1)
@@ -223,6 +228,7 @@ def lagrange(
         scale = 1.0 * rows * (rows if kind == EUCLIDEAN else 1)
         for which in range(MULTIPLIERS):
             multiplier[number, which] = scale * 2.0 ** (which - 8)
+        # Sum from the last row on what each adds at least.
         for row in range(rows - 1, -1, -1):
             first = outcomes.start[row]
             for o in range(first, outcomes.start[row + 1]):
@@ -253,6 +259,7 @@ def hopeless_below(
     rows = len(outcomes.start) - 1
     share = np.empty(rows)  # of each undecided row: the least within what is left
     for undecided in range(row, rows):
+        # The most diffuse outcome that what is left can pay for.
         low, high = outcomes.start[undecided], outcomes.start[undecided + 1]
         while high - low > 1:
             middle = (low + high) // 2
@@ -263,6 +270,7 @@ def hopeless_below(
         share[undecided] = outcomes.least_share[low]
         untouched = outcomes.start[undecided]
         move(state, principles, outcomes.linked, untouched, share[undecided], 1)
+    # Whether these least beliefs alone violate a principle.
     hopeless = False
     for number in range(len(principles.kind)):
         kind, bound = principles.kind[number], principles.bound[number]
@@ -288,6 +296,7 @@ def hopeless_below(
         move(state, principles, outcomes.linked, untouched, share[undecided], -1)
     if hopeless:
         return True
+    # Whether the rows together must pay more than what is left.
     needed = 0.0
     for undecided in range(row, rows):
         needed += _required(state, principles, outcomes, undecided, limit)

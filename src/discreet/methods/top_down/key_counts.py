@@ -56,6 +56,7 @@ class KeyGroups:
     ) -> Bools:
         """(children,) Which have a group that fails, in some combination with other columns."""
         failed = np.zeros(children, bool)
+        # Look up the cells of the rows once.
         widths = np.array([cells[a] for a in partners], np.int64)
         few = widths.max(initial=0) <= np.iinfo(np.uint8).max
         known = [child, *(column.codes[rows] for column in self.known)]
@@ -70,6 +71,7 @@ class KeyGroups:
                 after = (prefix[-1] + 1 if prefix else 0) if length else len(partners)
                 if length > most or (length and after == len(partners)):
                     continue
+                # Rows of children that failed are counted no further.
                 left = np.flatnonzero(~failed[held.known[0]])
                 if not len(left):
                     return failed
@@ -97,6 +99,7 @@ class KeyGroups:
         room = max(COUNTED // (key.bound * max(values)), int(widths[after:].max(initial=1)))
         begin = after
         while begin < len(widths) or begin == after:
+            # As many columns at once as counts fit in memory.
             within = np.cumsum(widths[begin:]) <= room
             end = begin + int(np.count_nonzero(within))
             widths_at_once = widths[begin:end] if end > begin else np.ones(1, np.int64)
@@ -112,6 +115,7 @@ class KeyGroups:
                 both += value
                 _count_cells(both, key.bound * count, places, widths_at_once, counted)
                 counts_of_cells.append(counted.reshape(-1, count))
+            # Keep the groups that occur.
             size = counts_of_cells[0].sum(axis=1)
             occurs = np.flatnonzero(size)
             of_child = np.tile(key.child, int(widths_at_once.sum()))

@@ -54,6 +54,7 @@ def chains_of(component: Component) -> Chains:
         if source == layers:
             continue
         weight = np.zeros(0)  # of the groups in which the person is alone before the first shared
+        # Carry weights through the groups before the first shared one.
         for before in range(source):
             group = component.group_of[before, person]
             if group < 0:
@@ -70,6 +71,7 @@ def chains_of(component: Component) -> Chains:
             opening[person, entry - begin] = (
                 weight * component.matrix[:, component.value[entry]]
             ).sum()
+        # From each shared group to the next, through the groups where the person is alone.
         while source < layers:
             target = source + 1
             while target < layers and not component.shared[target, person]:

@@ -60,6 +60,7 @@ def component_beliefs(
     """The belief in every value of every person in every release; 1 exact, 0 impossible, −1."""
     if group_of.shape[1] > MOST_PEOPLE:
         return TOO_LARGE
+    # Who shares a group with another person, and when first and last.
     layers, people = group_of.shape
     shared = np.zeros((layers, people), np.bool_)
     first, last = np.full(people, layers, np.int64), np.full(people, -1, np.int64)
@@ -75,6 +76,7 @@ def component_beliefs(
             if shared[layer, person]:
                 first[person] = min(first[person], layer)
                 last[person] = layer
+    # Enumerate the states, and sum forward.
     component = Component(group_of, shared, first, last, start, value, count, matrix)
     chains = chains_of(component)
     status, states = _states_of(component, chains)
@@ -144,6 +146,7 @@ def _add_states(
     weight = np.ones(len(who) + 1)
     most = count + MOST_STATES
     depth = 0
+    # Choose an entry that is left for one person after the other.
     while depth >= 0:
         if here[depth] and choice[depth] >= begin[depth]:
             left[choice[depth]] += 1  # take back what was chosen here before
@@ -161,6 +164,7 @@ def _add_states(
         if depth < len(who) - 1:
             depth += 1
             continue
+        # Every person has an entry: store the state.
         if count == most:
             for at in range(len(who)):
                 if here[at]:
@@ -223,6 +227,7 @@ def _sum_forward(shared: Bools, step: Floats, states: States, forward: Floats) -
         if end == first:
             continue
         forward[first:end] = 0.0 if before >= 0 else 1.0
+        # Sum what leads to each state; states that are alike are summed once.
         if before >= 0:
             if float(end - first) * (begin[before + 1] - begin[before]) > MOST_STEPS:
                 return TOO_LARGE
@@ -235,6 +240,7 @@ def _sum_forward(shared: Bools, step: Floats, states: States, forward: Floats) -
                         forward[targets[i]] += forward[b] * moved[i]
             for s in range(first, end):
                 forward[s] = forward[alike[s]]
+        # Weigh each state, as a share of its release.
         mass = 0.0
         for s in range(first, end):
             forward[s] *= weight[s]
@@ -269,6 +275,7 @@ def _sum_backward(
     targets = np.arange(first, end)
     product, moved = np.ones(people + 1), np.empty(end - first)
     greatest = 0.0
+    # Sum what follows each state of the release before.
     for b in range(begin[before], begin[before + 1]):
         backward[b] = 0.0
         if forward[b] <= 0.0:
@@ -337,6 +344,7 @@ def _believe(
     """
     layers, people = component.group_of.shape
     first, end = states.begin[layer], states.begin[layer + 1]
+    # The belief in every entry of the shared groups.
     mass = 0.0
     for s in range(first, end):
         mass += forward[s] * backward[s]
@@ -354,6 +362,7 @@ def _believe(
             result[layer, person, component.value[entry]] = held[
                 person, entry - component.start[group]
             ]
+        # Carry it on to groups where the person is alone before or after.
         belief = held[person : person + 1]
         if component.first[person] == layer:
             if (component.group_of[:layer, person] >= 0).any():
@@ -387,6 +396,7 @@ def first_alike(group_of: Ints, states: Ints32, begin: Ints) -> Ints:
                 layer += 1
             if layer == layers:
                 twin[person] = other
+    # Exchange twins that are not in order, and find the state that this gives.
     first = np.empty(begin[-1], np.int64)
     exchanged = np.empty(len(twin), np.int32)
     for layer in range(len(begin) - 1):

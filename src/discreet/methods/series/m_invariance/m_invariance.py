@@ -432,6 +432,7 @@ def join_changed(
     forbidden = book.forbidden(rows)
     opened: list[tuple[list[int], set[int], set[int]]] = []  # rows, values, forbidden values
     done: list[tuple[list[int], set[int]]] = []
+    # Join people with each other, as long as no value is one that any of them had.
     for at, row in enumerate(rows.tolist()):
         value = int(codes[row])
         for near in range(max(len(opened) - TRIES, 0), len(opened)):
@@ -446,6 +447,7 @@ def join_changed(
                 break
         else:
             opened.append(([row], {value}, set(forbidden[at])))
+    # Fill open signatures up with frequent values.
     frequent = np.argsort(-np.bincount(codes[pool], minlength=book.values), kind="stable")
     stranded = 0
     for members, taken, barred in opened:

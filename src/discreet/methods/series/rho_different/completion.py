@@ -200,6 +200,7 @@ def _add_fakes(
         if enough >= 0 and added >= enough + len(truth) + 1:
             break
         lowest, chosen = 3.0, -1
+        # Try each candidate, and take the one that lowers the belief most.
         for code in candidates:
             rows[code] += 1
             tried = _greatest_with(group_of, start, value, count, matrix, rows)
@@ -216,6 +217,7 @@ def _add_fakes(
         greatest = lowest
         if enough < 0 and greatest <= rho + TOLERANCE:
             enough, best = added, greatest
+    # Return what is low enough, or the fewest that suffice.
     if greatest <= low + TOLERANCE:
         return fakes[:added].copy(), greatest
     if enough >= 0:

@@ -160,6 +160,7 @@ def judge_cohorts(
     least = np.zeros(len(sizes), np.int64)
     first, number = distinct_pasts(group_of, blank, cohort)
     may = np.zeros(len(first), np.bool_)  # be published as far as the past and C go
+    # Whether the past and C leave a person of each past publishable.
     for at, person in enumerate(first):
         if cohort[person] < 0:
             continue
@@ -171,12 +172,14 @@ def judge_cohorts(
                 group_of[:, person], blank[:, person], size, start, value, count, matrix
             )
             may[at] = ahead <= rho + TOLERANCE
+    # How many of each cohort are held back, so that both parts stay large enough.
     free = may[number] & here
     was_blank = blank.any(axis=0)
     ready = np.bincount(cohort[free & ~was_blank], minlength=len(sizes))
     absent = sizes - ready
     held = np.where((absent > 0) & (absent < least), least - absent, 0)  # held back for company
     held = np.where(ready - held < least, ready, held)
+    # Those who were blank stay alone; the others are published by cohort.
     alone = np.flatnonzero(free & was_blank)
     party[alone] = len(sizes) + np.arange(len(alone))  # alone, and so blank again
     together = np.flatnonzero(free & ~was_blank)

@@ -54,6 +54,7 @@ class Prepared:
                 self.tab.see("#preview [data-chart]")
             case "published":
                 self.tab.see("[data-chart='distribution-zip']")
+                self.tab.wait("!!document.querySelector('#start')")  # drawn last
             case "roles":
                 self.tab.see("[data-figure=unchanged]")
                 self.tab.run("document.querySelector('.folds details').open = true")

@@ -1,4 +1,4 @@
-"""The reference page, from the code: commands, job keys, requirements, attacks.
+"""The reference page, from the code: commands, requirements.
 
 ``python -m tests.docs.reference`` writes it, as ``make docs`` does; a test says when it is stale.
 """
@@ -17,7 +17,6 @@ import typer.main
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from discreet.attacks.registry import ATTACKS
 from discreet.cli.app import app
 from discreet.requirements.base import Requirement
 from discreet.requirements.registry import REQUIREMENTS
@@ -42,18 +41,11 @@ def reference() -> str:
         "# Reference", "",
         "Made from the code by `make docs`. Keys of a job are on [a page of their own](job.md), "
         "parameters of a method on [the page of the method](which-method.md).", "",
-        "- [Commands](#commands)", "- [Requirements](#requirements)",
-        "- [Attacks](#attacks)", "",
+        "- [Commands](#commands)", "- [Requirements](#requirements)", "",
         "## Commands", "", *_commands(),
     ]  # fmt: skip
     lines += ["## Requirements", "", EVERY_REQUIREMENT, "", *_requirements()]
-    lines += ["## Attacks", "", "What each is: [attacks](attacks.md). Those with parameters:", ""]
-    rows = [
-        (f"`{attack.name}`", *row)
-        for attack in ATTACKS.built_in.values()
-        for row in _parameters(attack)
-    ]
-    lines += _table(("attack", "key", "type", "default", "meaning"), rows)
+    lines += ["Parameters of attacks: [attacks](attacks.md#parameters).", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -81,6 +81,14 @@ def test_the_tables_own_prior() -> None:
     assert audit.breached == 0
 
 
+def test_who_is_told_two_values_that_nobody_of_the_kind_has_is_counted_whole() -> None:
+    """Kind 0 has value 0 alone, and is believed to have neither 1 nor 2: all its 4 of 8 rows."""
+    prior = np.array([[0.998, 0.001, 0.001], [0.2, 0.4, 0.4]])
+    by_kind = sparse([[4, 0, 0], [0, 2, 2]])
+    audit = bayes_figures(sparse([[4, 2, 2]]), by_kind, np.array([0, 0]), prior=prior)
+    assert audit.negative == 0.5
+
+
 def test_definitions_are_strict_and_need_someone() -> None:
     belief = np.array([[0.9, 0.1, 0.0], [0.95, 0.05, 0.0]])
     rows = np.array([[3, 1, 0], [0, 2, 0]])

@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive
 from tests.saving import UNATTACKED
+from tests.tables import coded_table
 
 import discreet as dc
+from discreet.methods.base import NoiseValues
 from discreet.releases.audit.audit import read_tables
 from discreet.releases.audit.row_order import CHANCE
 from discreet.releases.explanation import readers, uncomputed
@@ -245,15 +247,24 @@ def test_readers_of_a_merged_group_are_counted_in_people(tmp_path):
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), groups=st.integers(1, 6))
 def test_entries_of_sets_are_distinct_and_sorted(data: st.DataObject, groups: int) -> None:
-    sizes = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))
-    before = np.cumsum([0, *sizes]).tolist()
-    entries, expected = [], set()
-    for size, first in zip(sizes, before, strict=False):
-        drawn = data.draw(
-            st.lists(st.tuples(st.integers(0, groups - 1), st.integers(0, size - 1)), max_size=9)
-        )
-        columns = np.array(drawn, np.int32).reshape(-1, 2).T
-        entries.append((columns[0], columns[1], first))
-        expected |= {(group, first + value) for group, value in drawn}
-    found = decomposed._distinct_entries(entries, groups, before[-1])
-    assert list(zip(*map(np.ndarray.tolist, found), strict=True)) == sorted(expected)
+    """Of people and of noise, each value of each attribute once in its group."""
+    any_group = st.integers(0, groups - 1)
+    rows = data.draw(
+        st.lists(st.tuples(any_group, st.sampled_from("xyz"), st.sampled_from("pq")), min_size=1)
+    )
+    number = np.array(data.draw(st.permutations(range(groups))), np.int32)
+    table = coded_table({"a": [row[1] for row in rows], "b": [row[2] for row in rows]}, "ss")
+    columns = [table["a"], table["b"]]
+    group = number[[row[0] for row in rows]]
+    value = st.integers(0, columns[0].cardinality - 1)
+    added = np.array(data.draw(st.lists(st.tuples(any_group, value))), np.int32).reshape(-1, 2).T
+    published = decomposed._group_values(
+        columns, group, groups, number, {"a": NoiseValues(added[0], added[1])}
+    )
+    expected = set(zip(group.tolist(), columns[0].codes.tolist(), strict=True))
+    expected |= set(zip(number[added[0]].tolist(), added[1].tolist(), strict=True))
+    second = (columns[1].codes + columns[0].cardinality).tolist()
+    expected |= set(zip(group.tolist(), second, strict=True))
+    in_group, attribute, of_value = (column.codes.tolist() for column in published.columns)
+    assert list(zip(in_group, of_value, strict=True)) == sorted(expected)
+    assert attribute == [int(code >= columns[0].cardinality) for code in of_value]

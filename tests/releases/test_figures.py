@@ -21,6 +21,7 @@ from tests.saving import UNATTACKED
 import discreet as dc
 from discreet.methods.decomposition.anatomy import Anatomy
 from discreet.methods.mondrian.mondrian import Mondrian
+from discreet.releases.audit.figures import Shares
 
 ROWS = 60
 P = [{"p-diversity": {"l": 2}}]
@@ -429,3 +430,10 @@ def manifest_of(job: dc.Job, ages: list[int], values: list[str], place: Path) ->
     for entry in said["tables"].values():
         del entry["sha256"]
     return said
+
+
+def test_what_attackers_believe_of_parts_adds_up_to_what_they_believe_of_all():
+    first, second = Shares(3, 0.5, (1, 2), {2: 5, 4: 8}), Shares(4, 0.75, (0, 4), {2: 1, 3: 7})
+    assert first + second == second + first
+    assert first + second == Shares(7, 0.75, (1, 6), {2: 6, 3: 7, 4: 8})
+    assert (first + second).mean == (6 / 2 + 7 / 3 + 8 / 4) / 7

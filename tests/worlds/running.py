@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -296,6 +297,8 @@ class _Persons:
 
     def beliefs(self, finding: Finding) -> list[Fraction] | None:
         reader = finding.details.get("reader")
+        if finding.attack == "intersection":
+            return self._of_pair(finding)
         if finding.attack not in ("homogeneity", "linking", "non-membership", "skewness",
                                   "person-intersection", "background-join"):  # fmt: skip
             return None
@@ -312,6 +315,21 @@ class _Persons:
         if self.buckets and reader == AT_ALL and finding.attack == "homogeneity":
             return _greatest(_touched(own, counts, finding.aim) for own, counts in self.buckets)
         return _greatest(self._of_class(own, finding) for own in classes)
+
+    def _of_pair(self, finding: Finding) -> list[Fraction] | None:
+        """Two values of a person in two tables, which are independent."""
+        parts = []
+        for table, aim in zip(finding.table.split(", "), finding.aim.split(" and "), strict=True):
+            of_value = replace(
+                finding, attack="homogeneity", aim=aim, table=table, details={"reader": AT_ALL}
+            )
+            by_person: dict[str, Fraction] = defaultdict(Fraction)
+            for own in self.classes[table]:
+                for person, belief in self._of_class(own, of_value).items():
+                    by_person[person] = max(by_person[person], belief)
+            parts.append(by_person)
+        first, second = parts
+        return [belief * second[person] for person, belief in first.items()]
 
     def _of_class(self, own: oracles.Bundles, finding: Finding) -> dict[str, Fraction]:
         aim, reader = finding.aim, finding.details.get("reader")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.errors import COLUMN_MISSING, InputError, JobError
+from discreet.errors import InputError, JobError
 from discreet.io.frames import (
     code_frame,
     code_series,
@@ -18,10 +18,10 @@ from discreet.io.frames import (
     plain_frame,
     unwrapped_frame,
 )
-from discreet.io.header import check_columns, renaming_notice
-from discreet.io.in_place import Place, coded_counts, place_of, require_file_for
-from discreet.io.source import Tell
-from discreet.io.tables import column_names, read_table, suspect_names, written_names
+from discreet.io.header import renaming_notice
+from discreet.io.in_place import Place, coded_counts, require_file_for
+from discreet.io.source import Source, Tell
+from discreet.io.tables import column_names, read_table, written_names
 from discreet.job.key_readings import Reading, ReadKeys, read_keys
 from discreet.job.model import Job
 from discreet.job.proposing.untyped_table import suggest_type
@@ -37,7 +37,7 @@ from discreet.pipeline.prepare import (
     requirements_for_attackers,
     sensitive_marks,
 )
-from discreet.pipeline.read import source_of, specs_of_job
+from discreet.pipeline.read import counting_place, require_columns, source_of, specs_of_job
 from discreet.requirements.base import Requirement, TableTerms
 from discreet.requirements.basis import Basis
 from discreet.requirements.covered_values import of_sensitive_values
@@ -112,7 +112,7 @@ def check(
     progress("reading", 0.0)
     data = unwrapped_frame(data)
     require_file_for(source, data)
-    place = _place(described, data, table, query)
+    place = counting_place(described, data, table, query)
     task, persons, remarks, keys = _task(
         described,
         asked,
@@ -220,13 +220,6 @@ def _described(
         )
     except JobError as error:
         raise JobError(error.problems, "check") from None
-
-
-def _place(job: Job, data: Any, table: str | None, query: str | None) -> Place | None:
-    """The database that counts in place; None for a file or a frame."""
-    if data is None and job.source is not None and job.source.url is not None:
-        return place_of(job.source.url, job.folder, job.source.table, job.source.query)
-    return place_of(data, Path.cwd(), table, query)
 
 
 def _task(
@@ -384,9 +377,7 @@ def _read_rows(
         tokens = tuple(dict.fromkeys((*source.missing, *missing)))
         source = source.model_copy(update={"missing": tokens})
         present, place = column_names(source), str(source.path)
-        lacking = not set(specs) <= set(present)
-        suspect = lacking and suspect_names(source)
-        every = _all_specs(present, specs, place, further, suspect=suspect)
+        every = _all_specs(present, specs, place, further, source)
         notice = renaming_notice(written_names(source), present)
         return read_table(source, every, tell), [] if notice is None else [notice]
     frame = plain_frame(data)  # warns where columns share a name
@@ -399,17 +390,13 @@ def _all_specs(
     specs: Mapping[str, ColumnSpec],
     place: str,
     further: Mapping[str, ColumnSpec] | None = None,
-    *,
-    suspect: bool = False,
+    source: Source | None = None,
 ) -> dict[str, ColumnSpec]:
     """The specification of every column; those without a role are not read.
 
     The table must have all of ``specs``; those of ``further`` are read where it has them.
     """
-    lacking = [name for name in specs if name not in present]
-    if lacking:
-        problems = check_columns(present, [*present, *lacking], suspect=suspect)
-        raise JobError(problems, place).with_code(COLUMN_MISSING)
+    require_columns(present, list(dict.fromkeys([*present, *specs])), place, source)
     known = {**(further or {}), **specs}
     return {name: known.get(name, ColumnSpec(Role.DROP)) for name in present}
 

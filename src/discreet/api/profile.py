@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import InputError
-from discreet.io.in_place import Place, coded_counts, numbered_persons, place_of
+from discreet.io.in_place import Place, coded_counts, numbered_persons
 from discreet.job.identifying import Uses
 from discreet.job.model import Job
 from discreet.job.proposing.untyped_table import read_untyped
@@ -24,6 +24,7 @@ from discreet.methods.base import Progress, Task, no_progress
 from discreet.pipeline.prepare import prepare, prepare_task
 from discreet.pipeline.read import (
     SourceRows,
+    counting_place,
     of_persons,
     require_columns,
     specs_of_job,
@@ -103,9 +104,7 @@ def _place(job: Job, data: Any, table: str | None, query: str | None) -> Place |
     ordered = job.person is not None and job.person.order is not None
     if ordered or any(attribute.columns for attribute in job.attributes.values()):
         return None
-    if data is None and job.source is not None and job.source.url is not None:
-        return place_of(job.source.url, job.folder, job.source.table, job.source.query)
-    return place_of(data, Path.cwd(), table, query)
+    return counting_place(job, data, table, query)
 
 
 def _count(job: Job, place: Place) -> tuple[SourceRows, list[Column], list[Column]]:

@@ -29,6 +29,7 @@ from discreet.table.roles import ColumnSpec, Role, ValueType
 from discreet.typing import PersonHashes
 
 if TYPE_CHECKING:
+    from discreet.io.in_place import Place
     from discreet.ledger.ledger import Ledger
 
 UNIT_SEPARATOR = "\x1f"  # between identifiers that name a person together
@@ -274,6 +275,15 @@ def source_of(
     if job.source.in_catalog:
         raise InputError("source: a table without a 'url' is Spark's. Use --engine spark.")
     return job.source.placed(job.folder)
+
+
+def counting_place(job: Job, data: Any, table: str | None, query: str | None) -> Place | None:
+    """The database that counts in place, the job's or a given one; None for a file or a frame."""
+    from discreet.io.in_place import place_of
+
+    if data is None and job.source is not None and job.source.url is not None:
+        return place_of(job.source.url, job.folder, job.source.table, job.source.query)
+    return place_of(data, Path.cwd(), table, query)
 
 
 def require_columns(

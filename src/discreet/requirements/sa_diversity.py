@@ -161,8 +161,8 @@ class ConditionalLDiversity(Requirement):
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         spared = (self.non_sensitive or {}).get(attribute, ())
-        kept = counts.kept
-        remaining = None if kept is None else kept(self.attacker, self.known, spared)
+        values_left = counts.kept
+        remaining = values_left and values_left(self.attacker, self.known, spared)
         if remaining is None:
             raise InputError(
                 f"{self.name}: only a release by 'decomposition' whose primary attribute is "

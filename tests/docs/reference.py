@@ -26,7 +26,7 @@ OF_COMMANDS, OF_REQUIREMENTS = 2, 3  # tables with the same row, from which on i
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference.md"
 EVERY_REQUIREMENT = (
     "[The job file](job.md#requirements) says what each asks. Each also takes `attackers`, the "
-    "attackers that it holds for; by default those of the job, or one who knows all "
+    "attackers that it holds for (a default of ! is required); by default those of the job, or one who knows all "
     "quasi-identifiers. Keys of several requirements, then those of each alone:"
 )
 
@@ -80,7 +80,7 @@ def _options(command: Any) -> list[Row]:
         (
             f"`{', '.join(one.opts)}`",
             _cell(one.help or ""),
-            "required" if one.required else _default(one.default),
+            "!" if one.required else _default(one.default),
         )
         for one in command.params
         if one.param_type_name == "option" and "--help" not in one.opts
@@ -134,7 +134,7 @@ def _default_of(field: Any) -> Any:
 
 def _default(value: Any) -> str:
     if value is PydanticUndefined:
-        return "required"
+        return "!"
     if value is None or value is False or value in ((), ""):
         return "–"
     if isinstance(value, BaseModel):
@@ -161,7 +161,7 @@ def _type(annotation: Any) -> str:
         return f"{_type(inner[0])} → {_type(inner[1])}"
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return " or ".join(f"`{one.value}`" for one in annotation if one.value != "structure")
-    names = {str: "text", int: "whole number", float: "number", bool: "yes or no", Path: "path"}
+    names = {str: "text", int: "integer", float: "number", bool: "true/false", Path: "path"}
     if annotation in names:
         return names[annotation]
     written = getattr(annotation, "name", None) or getattr(annotation, "__name__", "value")

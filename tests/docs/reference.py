@@ -25,9 +25,8 @@ Row = tuple[str, ...]
 OF_COMMANDS, OF_REQUIREMENTS = 2, 3  # tables with the same row, from which on it is listed once
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference.md"
 EVERY_REQUIREMENT = (
-    "[The job file](job.md#requirements) says what each asks. Each also takes `attackers`, the "
-    "attackers that it holds for (a default of ! is required); by default those of the job, or one who knows all "
-    "quasi-identifiers. Keys of several requirements, then those of each alone:"
+    "[The job file](job.md#requirements) says what each asks. Each takes `attackers` too; by "
+    "default those of the job. Here `!` is a required key:"
 )
 
 MOST_COMMANDS = (

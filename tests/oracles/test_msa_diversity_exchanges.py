@@ -8,7 +8,9 @@ from itertools import chain, combinations
 import numpy as np
 import pytest
 
+from discreet.methods.msa_diversity import exchanges
 from discreet.methods.msa_diversity.diverse_groups import (
+    HARMLESS,
     RANGE,
     SET,
     TREE,
@@ -147,3 +149,44 @@ def test_large_groups_stay_as_they_are():
     for group, own in before.items():
         if len(own) > most:
             assert sorted(after[group]) == sorted(own)
+
+
+@pytest.mark.parametrize("most", [4, 100])
+@pytest.mark.parametrize("ell", [(2, 1), (3, 1), (5, 2)])
+@pytest.mark.parametrize("seed", range(6))
+def test_loops_and_whole_arrays_exchange_the_same_members(seed, ell, most):
+    """With harmless values, and from one comparison of all rows to the next."""
+    results = []
+    for exchange in (improve.function, improve.interpreted):
+        rng = np.random.default_rng(seed)
+        rows = made_rows(rng, 120, ell)
+        rows.values[rng.random(rows.values.shape) < 0.2] = HARMLESS
+        groups = made_groups(rng, rows)
+        loss, changes = group_losses(rows, groups), unchanged(rows, groups)
+        swaps = [exchange(rows, groups, loss, changes, 20, most) for _ in range(4)]
+        results.append((swaps, *groups, loss, *changes))
+    assert sum(results[0][0]) > 0
+    for by_loops, at_once in zip(*results, strict=True):
+        np.testing.assert_array_equal(by_loops, at_once)
+
+
+def test_pairs_are_compared_again_only_where_a_group_changed(monkeypatch):
+    """The interpreter measures each row once, and then those near an exchange."""
+    rows = made_rows(np.random.default_rng(3), 400, (2, 1))
+    groups = made_groups(np.random.default_rng(3), rows)
+    measured: list[int] = []
+    losses_with = exchanges._losses_with
+
+    def counted(rows, added, members):
+        measured.append(np.broadcast(added, members[:, 0]).size)
+        return losses_with(rows, added, members)
+
+    monkeypatch.setattr(exchanges, "_losses_with", counted)
+    loss, changes = group_losses(rows, groups), unchanged(rows, groups)
+    work = []
+    while improve.interpreted(rows, groups, loss, changes, 50, 100):
+        work.append(sum(measured))
+        measured.clear()
+    assert len(work) > 2
+    assert work[0] < 400 * 50 * 2
+    assert sum(measured) < work[0] / 4

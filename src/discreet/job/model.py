@@ -320,7 +320,7 @@ class Job(Part):
             if len(named) > 1:
                 problems.append(
                     f"attributes.{named[1]}: '{named[0]}' is the job's {role} already. Give one of "
-                    "the two the role 'insensitive' or 'drop'."
+                    "the two the role 'unchanged' or 'drop'."
                 )
         if Ability.TERMS in self.method.abilities and not any(
             isinstance(requirement, LinkRequirement) for requirement in self.requirements

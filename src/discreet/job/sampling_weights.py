@@ -26,7 +26,7 @@ def with_weights(job: Job, table: CodedTable) -> CodedTable:
             raise InputError(
                 f"Column '{column.name}': {wrong} of {table.rows} weights are missing or not above "
                 "0. A weight is the number of persons that a row represents; correct them, or give "
-                "the column the role 'insensitive'."
+                "the column the role 'unchanged'."
             )
         step = job.attributes[column.name].round
         if step is not None:

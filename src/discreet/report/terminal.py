@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.job.parts import UNCHANGED
 from discreet.releases.audit.audit import Audit
 from discreet.releases.audit.files import REPORT
 from discreet.releases.explanation import (
@@ -270,14 +271,15 @@ def role_lines(role_of_column: Mapping[str, str]) -> list[str]:
     """Return the columns of each role."""
     by_role: dict[str, list[str]] = {}
     for name, role in role_of_column.items():
-        by_role.setdefault(role, []).append(name)
+        word = UNCHANGED if role == Role.INSENSITIVE else role  # as jobs are written today
+        by_role.setdefault(word, []).append(name)
     return [f"  {role:17} {_some(names)}" for role, names in by_role.items()]
 
 
 def proposal_lines(roles: Mapping[str, Proposal], *, verbose: bool) -> list[str]:
     """Return the columns whose roles are least certain; with ``verbose``, the reason of every role.
 
-    A wrong role of an insensitive column costs most: nothing protects it.
+    A wrong role of an unchanged column costs most: nothing protects it.
     """
     if verbose:
         return [

@@ -293,3 +293,22 @@ def test_an_interrupted_run_leaves_nothing_behind(hospital, number):
     assert process.returncode == 130
     assert "nothing was published" in errors
     assert sorted(path.name for path in hospital.iterdir()) == before
+
+
+def test_a_report_is_written_again_in_another_language(hospital, run):
+    run("publish", "job.yaml", *ACCEPTING)
+    public = (hospital / "release" / "report.html").read_bytes()
+    assert run("report", "release").stdout.strip() == "Report: release.private.html"
+    assert run("report", "release", "--output", "en.html").returncode == 0
+    assert (hospital / "en.html").read_bytes() == public
+    assert run("report", "release", "--output", "de.html", "--language", "de").returncode == 0
+    assert "lang='de'" in (hospital / "de.html").read_text(encoding="utf-8")[:200]
+
+
+def test_no_report_is_written_of_damaged_files(hospital, run):
+    run("publish", "job.yaml", *ACCEPTING)
+    with (hospital / "release" / "records.csv").open("a") as table:
+        table.write("\n")
+    done = run("report", "release", "--output", "report.html")
+    assert done.returncode == 1 and "discreet audit release" in done.stderr
+    assert not (hospital / "report.html").exists()

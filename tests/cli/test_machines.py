@@ -34,6 +34,7 @@ COMMANDS = {
     "hierarchy show": ("hierarchy", "show", "sex"),
     "ledger init": ("ledger", "init", "people.ledger"),
     "keys new": ("keys", "new", "private.key"),
+    "report": ("report", "release"),
     "repair": ("repair", "job.yaml", "--budget", "3s"),
 }
 NEED_MORE = {  # a ledger with releases, or an add-on

@@ -42,7 +42,7 @@ def added_commands() -> dict[str, EntryPoint]:
 GROUPS = {
     "Check": ("check", "profile", "attack", "measure", "compare-tables"),
     "Publish": ("init", "publish", "repair", "compare", "apply", "studio"),
-    "Verify": ("audit", "ledger", "keys", "evidence"),
+    "Verify": ("audit", "report", "ledger", "keys", "evidence"),
     "Describe": ("export", "codebook", "hierarchy", "schema"),
     "Try": ("demo", "warm-up"),
 }
@@ -119,6 +119,7 @@ app.command("profile")(beginning.profile)
 app.command("publish")(publishing.publish)
 app.command("apply")(publishing.apply)
 app.command("audit")(checking.audit)
+app.command("report")(checking.report)
 app.command("measure")(checking.measure)
 app.command("attack")(attacking.attack)
 app.command("compare")(comparing.compare)

@@ -1,14 +1,15 @@
-"""``discreet audit`` and ``discreet measure``: check and measure an existing release."""
+"""``discreet audit``, ``report`` and ``measure``: check, show and measure an existing release."""
 
 from __future__ import annotations
 
 import csv
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import CommandOutput, PageFile, PageLanguage, shared
+from discreet.cli.console import CommandOutput, PageFile, PageLanguage, ReleasePlace, shared
 
 if TYPE_CHECKING:
     from discreet.api.series_audit import SeriesAudit
@@ -134,6 +135,49 @@ def audit(
     out.result(facts, lines, "good" if not failed else "warn" if facts["ok"] else "bad")
     if failed:
         raise typer.Exit(1)
+
+
+@shared("json", "quiet", example="discreet report release --output bericht.html --language de")
+def report(
+    out: CommandOutput,
+    release: ReleasePlace,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the public report to this file.")
+    ] = None,
+    language: PageLanguage = "en",
+) -> None:
+    """Open the report of a release, or write it again from the files.
+
+    Opens the private report beside the release, if there is one. Writes only what files prove.
+    """
+    import webbrowser
+
+    from discreet.errors import AuditError, InputError
+    from discreet.releases.audit.audit import audit_folder
+    from discreet.releases.audit.files import REPORT
+    from discreet.releases.manifest import Manifest
+    from discreet.report.pages.release_page import release_page
+    from discreet.statements import speaking
+
+    if output is None:
+        places = (release.with_name(f"{release.name}.private.html"), release / REPORT)
+        place = next((path for path in places if path.is_file()), None)
+        if place is None:
+            raise InputError(f"{release} has no report. Write one: --output FILE")
+        if sys.stdout.isatty() and not out.json:
+            webbrowser.open(place.resolve().as_uri())
+    else:
+        findings = audit_folder(release)
+        if not findings.ok:
+            raise AuditError(
+                f"{output} was not written: the files do not prove the guarantees. "
+                f"What is wrong: discreet audit {release}"
+            )
+        with speaking(language):
+            text = release_page(Manifest.load(release), findings.picture).html()
+        output.write_text(text, encoding="utf-8")
+        place = output
+    out.result({"report": str(place)}, f"Report: {place}")
 
 
 def _audit_one(

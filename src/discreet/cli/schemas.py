@@ -57,6 +57,7 @@ RESULTS = {
     "profile": "rows:integer columns:array quasi_identifiers:array risk:object|null "
     "sensitive:array proposals:object|null notices:array",
     "publish": f"{_RELEASED} release:string explanation:array private:object",
+    "report": "report:string",
     "repair": "job:string verdict:string|null reasons:array information_loss:number|null "
     "repairs:array tried:integer cut:boolean seconds:number seed:integer",
 }

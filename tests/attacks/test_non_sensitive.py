@@ -143,7 +143,7 @@ def test_minimality_scores_each_person_by_the_own_value(drawn, monkeypatch):
         plain, own = by_name["homogeneity", aim], by_name["minimality", aim]
         assert plain.targets == (2500 if aim == "job" else (~table["test"].is_in(SPARED)).sum())
         if drawn == 7:
-            assert "classes drawn" in own.method
+            assert "classes-drawn" in own.method.id
             assert 0 < own.targets < plain.targets
         else:
             for figure in ("targets", "mean", "greatest", "above", "certain"):

@@ -85,7 +85,7 @@ def test_every_person_is_recorded_in_the_published_group(published, people, tmp_
         recorded = dict(zip(values, signature.count[own].tolist(), strict=True))
         assert recorded == Counter(members.filter(pl.col("group") == number)["diagnosis"])
     if engine == "local":
-        with pytest.raises(RuntimeError, match="read their files"):
+        with pytest.raises(RuntimeError, match="Read their files"):
             made.tables.keys()
     tables = _written(made, tmp_path / "release") if engine == "local" else _collected(made)
     if "group" in tables[next(iter(tables))].columns:  # the numbers are the published ones

@@ -166,8 +166,8 @@ def test_ages_dates_and_round_numbers() -> None:
     [
         ({"standard": "icd-11"}, "Input should be 'icd-10'"),
         ({"standard": "atc", "keep": [2, 1]}, "'keep' is for the standard 'postcode'"),
-        ({"standard": "postcode", "keep": [1, 2]}, "numbers of characters that fall"),
-        ({"standard": "postcode", "keep": [2, 0]}, "numbers of characters that fall"),
+        ({"standard": "postcode", "keep": [1, 2]}, "decreasing character counts"),
+        ({"standard": "postcode", "keep": [2, 0]}, "decreasing character counts"),
     ],
 )
 def test_settings_that_do_not_fit(spec: dict[str, object], problem: str) -> None:

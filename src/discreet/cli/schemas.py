@@ -7,6 +7,7 @@ an id and parameters) are objects. Further keys may come in a later version.
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from discreet.errors import CODES
 
@@ -66,7 +67,7 @@ RESULTS = {
 def result_schema() -> dict[str, Any]:
     """Return the schema of the result of any command, with that of each under ``$defs``."""
     known = {name: _schema_of(keys) for name, keys in RESULTS.items()}
-    places = [{"$ref": f"#/$defs/{name}"} for name in known]
+    places = [{"$ref": f"#/$defs/{quote(name)}"} for name in known]
     return {"$schema": DRAFT, "anyOf": places, "$defs": known}
 
 

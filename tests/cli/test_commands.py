@@ -305,6 +305,15 @@ def test_a_report_is_written_again_in_another_language(hospital, run):
     assert "lang='de'" in (hospital / "de.html").read_text(encoding="utf-8")[:200]
 
 
+@pytest.mark.parametrize("place", ["release/report.html", "release/report.de.html", "job.yaml"])
+def test_a_report_replaces_no_file_and_adds_none_to_a_release(hospital, run, place):
+    run("publish", "job.yaml", *ACCEPTING)
+    before = {path: path.read_bytes() for path in hospital.rglob("*") if path.is_file()}
+    done = run("report", "release", "--output", place, "--language", "de")
+    assert done.returncode == 2 and "Name " in done.stderr
+    assert before == {path: path.read_bytes() for path in hospital.rglob("*") if path.is_file()}
+
+
 def test_no_report_is_written_of_damaged_files(hospital, run):
     run("publish", "job.yaml", *ACCEPTING)
     with (hospital / "release" / "records.csv").open("a") as table:

@@ -167,6 +167,10 @@ def report(
         if sys.stdout.isatty() and not out.json:
             webbrowser.open(place.resolve().as_uri())
     else:
+        if output.exists():
+            raise InputError(f"{output} already exists. Name another file with --output.")
+        if output.resolve().is_relative_to(release.resolve()):  # a release has its own files alone
+            raise InputError(f"{output} is within the release. Name a file outside with --output.")
         findings = audit_folder(release)
         if not findings.ok:
             raise AuditError(

@@ -218,8 +218,8 @@ class _Levels:
             level = int(self.fate[value])
             place = int(self.levels[level].node_of_leaf[value])
             labels.setdefault((level, place), []).append(value)
-        found = [*units, *(np.array(unit) for unit in labels.values())]
-        return sorted(found, key=lambda unit: int(self.values.rows[unit].sum()))
+        all_units = [*units, *(np.array(unit) for unit in labels.values())]
+        return sorted(all_units, key=lambda unit: int(self.values.rows[unit].sum()))
 
     def safe(self, together: Ints) -> bool:
         """Return whether a cell may stand for some values, by the definition above."""
@@ -275,15 +275,15 @@ def _unmasked(
     attribute: Attribute,
 ) -> str:
     place = f"attributes.{column.name}.rare"
-    found = f"{rare:,} of {column.cardinality:,} values have fewer than {least} persons"
+    finding = f"{rare:,} of {column.cardinality:,} values have fewer than {least} persons"
     if star is None:
         return (
-            f"{place}: {found}, and too few others are left for '*' to hide which value a cell "
+            f"{place}: {finding}, and too few others are left for '*' to hide which value a cell "
             f"has: at least {least} values must share it. Use 'rare: auto' or 'rare: suppress'."
         )
     cells = int(values.rows[star.values].sum())
     return (
-        f"{place}: {found}. Masking them, with what '*' needs to hide which value a cell has, "
+        f"{place}: {finding}. Masking them, with what '*' needs to hide which value a cell has, "
         f"takes {cells:,} of {len(column.codes):,} cells ({cells / len(column.codes):.1%}); "
         f"'masked_at_most' allows {attribute.masked_limit:.1%}. Raise it, use 'rare: auto', or "
         "add a hierarchy."
@@ -305,7 +305,7 @@ def suppressed_rows(
     table: CodedTable, fates: Mapping[str, Ints], least: Mapping[str, int], persons: Persons | None
 ) -> Suppressed | None:
     """Return the rows with suppressed values, and others that hide them; None if there are none."""
-    found = {}
+    by_name = {}
     for name, fate in fates.items():
         column = table[name]
         gone = (fate == GONE)[column.codes]
@@ -325,8 +325,8 @@ def suppressed_rows(
                 "along which values are lifted, or give the column the role 'drop'."
             )
         gone[others[np.sort(first)][: max(needed - hiding, 0)]] = True
-        found[name] = gone
-    return Suppressed(found) if found else None
+        by_name[name] = gone
+    return Suppressed(by_name) if by_name else None
 
 
 def _seed_of(table: CodedTable) -> int:
@@ -414,18 +414,18 @@ def _recoded_hierarchy(
         node = level.node_of_leaf[first].astype(np.int64)
         node[apart] = level.nodes + np.flatnonzero(apart)
         used, node_of_leaf = np.unique(node, return_inverse=True)
-        own = used >= level.nodes  # a node of a cell's own
+        alone_in_node = used >= level.nodes  # a node of a cell's own
         known = np.minimum(used, level.nodes - 1)
         names = [
             cells[place - level.nodes] if alone else level.labels[place]
-            for place, alone in zip(used.tolist(), own.tolist(), strict=True)
+            for place, alone in zip(used.tolist(), alone_in_node.tolist(), strict=True)
         ]
         levels.append(
             Level(
                 node_of_leaf.astype(np.int32),
                 tuple(names),
-                np.where(own, 1, level.leaves[known]),
-                np.where(own, 0.0, level.loss[known]),
+                np.where(alone_in_node, 1, level.leaves[known]),
+                np.where(alone_in_node, 0.0, level.loss[known]),
             )
         )
     return replace(hierarchy, levels=tuple(levels))
@@ -480,11 +480,11 @@ class Treating:
         for name, rows in {} if removed is None else removed.rows.items():
             self._suppressed[name] += int(rows.sum())
         self._rows_suppressed += int(rare_rows.sum())
-        kept = np.flatnonzero(~lost)
-        self.source = rows_of_source(self.source, kept)
-        self._rows = self._rows[kept]
+        remaining = np.flatnonzero(~lost)
+        self.source = rows_of_source(self.source, remaining)
+        self._rows = self._rows[remaining]
         self._require_within_limits({})
-        if not len(kept):
+        if not len(remaining):
             raise InfeasibleError(
                 f"attributes.{next(iter(self._least))}.rare: all rows have rare sensitive values. "
                 "Add hierarchies along which values are lifted, or drop a column."
@@ -621,14 +621,14 @@ def rows_of_source(source: SourceRows, rows: Ints) -> SourceRows:
     """Return some rows of a source, whose dictionaries have the values that remain."""
     table = source.table.take(rows)
     columns = {name: column.occurring() for name, column in table.columns.items()}
-    kept = source.row_persons
-    if kept is not None:
-        _, number = np.unique(kept.number[rows], return_inverse=True)
-        kept = Persons(number.astype(np.int64), int(number.max(initial=-1)) + 1, kept.unnamed)
+    persons = source.row_persons
+    if persons is not None:
+        _, number = np.unique(persons.number[rows], return_inverse=True)
+        persons = Persons(number.astype(np.int64), int(number.max(initial=-1)) + 1, persons.unnamed)
     return replace(
         source,
         table=replace(table, columns=columns),
-        row_persons=kept,
+        row_persons=persons,
         people=None if source.people is None else source.people[rows],
         household=None if source.household is None else source.household[rows],
     )

@@ -161,7 +161,7 @@ class ConditionalLDiversity(Requirement):
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         spared = (self.non_sensitive or {}).get(attribute, ())
-        values_left = counts.kept
+        values_left = counts.values_left
         remaining = values_left and values_left(self.attacker, self.known, spared)
         if remaining is None:
             raise InputError(

@@ -111,7 +111,7 @@ class ClassCounts:
     refined: Mapping[str, RefinedCounts] | None = None
     # By attacker and known attribute, then by attribute: the least number of values that remain
     # possible in each class. Only a decomposed release has these.
-    kept: KeptCounts | None = None
+    values_left: KeptCounts | None = None
     sets: Mapping[str, ValueCounts] = field(default_factory=dict)
     real: Ints | None = None  # (classes,) where some rows are counterfeits: the others
     # (classes + 1,) where a population is given: its persons whom the cells of each class cover,
@@ -151,7 +151,7 @@ class ClassCounts:
             by_name = {attribute: single}
             # who knows the other attributes of a single row is left with its own value
             alone = {attribute: np.ones(len(value))}
-            remaining = None if self.kept is None else lambda *_, alone=alone: alone
+            remaining = None if self.values_left is None else lambda *_, alone=alone: alone
             yield ClassCounts(ones, by_name, {attribute: refined}, remaining, by_name)
 
     def keep(self, mask: Bools) -> ClassCounts:

@@ -109,14 +109,14 @@ def named_identifier(name: str) -> str | None:
             letter not in _NUMBERED or _NUMBER_WORDS.search(words)
         ):
             return letter
-    said = next(named_meanings(words), None)
-    if said is None:
+    meaning = next(named_meanings(words), None)
+    if meaning is None:
         return None
-    if said[0] in (Meaning.BIRTH, Meaning.EVENT_DATE, Meaning.AGE):
+    if meaning[0] in (Meaning.BIRTH, Meaning.EVENT_DATE, Meaning.AGE):
         return "C"
-    if said[0] is Meaning.POSTCODE or (said[0] is Meaning.REGION and said[1] != "state"):
+    if meaning[0] is Meaning.POSTCODE or (meaning[0] is Meaning.REGION and meaning[1] != "state"):
         return "B"
-    return _MEANT.get(said[0])
+    return _MEANT.get(meaning[0])
 
 
 _Judgement = tuple[str, str, str]  # letter, status, reason
@@ -135,8 +135,8 @@ def _judge(column: Column) -> Iterator[_Judgement]:
         return
     yield from _by_form(column, cells)
     letter = named_identifier(column.name)
-    said = next(named_meanings(words_of(column.name)), None)
-    meaning = None if said is None else said[0]
+    named_meaning = next(named_meanings(words_of(column.name)), None)
+    meaning = None if named_meaning is None else named_meaning[0]
     if letter == "C":
         yield from _dates_and_ages(meaning, cells)
     elif letter == "B" and meaning is Meaning.POSTCODE:
@@ -212,7 +212,9 @@ def _dates_and_ages(meaning: Meaning | None, cells: pl.Series) -> Iterator[_Judg
             yield "C", FOUND, f"{_some(old, cells)} are ages over {OLDEST}"
     elif meaning is Meaning.BIRTH:
         first = date.today().year - OLDEST - 1
-        years = [min(map(int, found)) for cell in cells.to_list() if (found := _years(cell))]
+        years = [
+            min(map(int, years_shown)) for cell in cells.to_list() if (years_shown := _years(cell))
+        ]
         early = sum(year <= first for year in years)
         if early:
             yield "C", LOOK_AT, f"{_some(early, cells)} begin in {first} or before: ages over 89"

@@ -75,10 +75,10 @@ class Gate:
     def signed_in(self, cookies: str) -> bool:
         """Return whether a Cookie header has the secret."""
         try:
-            found = SimpleCookie(cookies).get(self.cookie)
+            secret_cookie = SimpleCookie(cookies).get(self.cookie)
         except CookieError:
             return False
-        return found is not None and _same(self._secret, found.value)
+        return secret_cookie is not None and _same(self._secret, secret_cookie.value)
 
     def sign_in(self, response: Response) -> Response:
         """Give the browser the cookie."""
@@ -122,9 +122,9 @@ class GuardedApp:
             return _refused(scope, 400, "The address is not valid.")
         if method not in METHODS:
             return _refused(scope, 405, "This method is not used here.")
-        own = f"http://{host}"
+        this_origin = f"http://{host}"
         origins, site = headers.getlist("origin"), headers.get("sec-fetch-site")
-        if any(origin != own for origin in origins):
+        if any(origin != this_origin for origin in origins):
             return _refused(scope, 403, FOREIGN_ORIGIN)
         entrance = method in SAFE and path == "/"
         if site not in (None, "same-origin", "none") and not entrance:

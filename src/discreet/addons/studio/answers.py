@@ -40,33 +40,33 @@ class Asked:
 
     def text(self, key: str) -> str:
         """Return a text that must be given."""
-        found = self.given.get(key)
-        if not isinstance(found, str) or not found:
+        parameter = self.given.get(key)
+        if not isinstance(parameter, str) or not parameter:
             raise RefusedError(422, f"'{key}' is missing.")
-        return found
+        return parameter
 
     def mapping(self, key: str) -> dict[str, Any]:
         """Return an object that must be given."""
-        found = self.given.get(key)
-        if not isinstance(found, dict):
+        parameter = self.given.get(key)
+        if not isinstance(parameter, dict):
             raise RefusedError(422, f"'{key}' must be an object.")
-        return found
+        return parameter
 
     def listed(self, key: str, kind: type[Any]) -> list[Any]:
         """Return a list of texts or of whole numbers; empty if it is not given."""
-        found = self.given.get(key) or []
-        if not isinstance(found, list) or not all(type(one) is kind for one in found):
+        parameter = self.given.get(key) or []
+        if not isinstance(parameter, list) or not all(type(one) is kind for one in parameter):
             raise RefusedError(422, f"'{key}' must be a list of type {kind.__name__}.")
-        return found
+        return parameter
 
     def number(self, key: str) -> float | None:
         """Return a number; None if it is not given."""
-        found = self.given.get(key)
-        if found is None:
+        parameter = self.given.get(key)
+        if parameter is None:
             return None
-        if isinstance(found, bool) or not isinstance(found, int | float) or found < 0:
+        if isinstance(parameter, bool) or not isinstance(parameter, int | float) or parameter < 0:
             raise RefusedError(422, f"'{key}' must be a number that is not negative.")
-        return float(found)
+        return float(parameter)
 
 
 def language_of(accepted: str) -> str:
@@ -84,12 +84,12 @@ def endpoint(handler: Handler) -> Endpoint:
 
     async def answer(request: Request) -> Response:
         try:
-            given = await read_json(request) if request.method == "POST" else {}
+            parameters = await read_json(request) if request.method == "POST" else {}
             language = language_of(request.headers.get("accept-language", ""))
-            question = Asked(request.path_params, request.query_params, given, language)
+            question = Asked(request.path_params, request.query_params, parameters, language)
             with speaking(language):
-                found = await run_in_threadpool(handler, question)
-                return found if isinstance(found, Response) else as_json(found)
+                answered = await run_in_threadpool(handler, question)
+                return answered if isinstance(answered, Response) else as_json(answered)
         except Exception as error:
             return failure(error)
 
@@ -106,12 +106,12 @@ async def read_json(request: Request) -> Mapping[str, Any]:
     if not body:
         return {}
     try:
-        found = json.loads(body)
+        parsed = json.loads(body)
     except (ValueError, RecursionError):
         raise RefusedError(400, "The request is not valid JSON.") from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise RefusedError(400, "The request must be a JSON object.")
-    return found
+    return parsed
 
 
 def as_json(data: Any, status: int = 200) -> Response:
@@ -137,8 +137,8 @@ def _plain(value: Any) -> Any:
 
 def failure(error: Exception) -> Response:
     """Return an error as an answer."""
-    status, said = described(error)
-    return as_json(said, status)
+    status, described_error = described(error)
+    return as_json(described_error, status)
 
 
 def described(error: BaseException) -> tuple[int, dict[str, Any]]:
@@ -146,16 +146,16 @@ def described(error: BaseException) -> tuple[int, dict[str, Any]]:
     if isinstance(error, RefusedError):
         return error.status, {"error": str(error), "kind": "input"}
     if isinstance(error, DiscreetError):
-        said: dict[str, Any] = {"error": str(error), "kind": "input"}
+        described_error: dict[str, Any] = {"error": str(error), "kind": "input"}
         if isinstance(error, JobError):
-            said |= {"kind": "job", "problems": list(error.problems)}
+            described_error |= {"kind": "job", "problems": list(error.problems)}
         if isinstance(error, PromiseError):
-            said["kind"] = "promise"
+            described_error["kind"] = "promise"
         if isinstance(error, RiskError):
-            said |= {"kind": "risk", "verdict": error.verdict.to_dict()}
+            described_error |= {"kind": "risk", "verdict": error.verdict.to_dict()}
         if isinstance(error, InfeasibleError):
-            said |= {"kind": "infeasible", "failures": list(error.failures)}
-        return 422, said
+            described_error |= {"kind": "infeasible", "failures": list(error.failures)}
+        return 422, described_error
     if isinstance(error, MemoryError):
         return 507, {"error": "Out of memory. Use a machine with more memory.", "kind": "input"}
     if isinstance(error, ClientDisconnect):

@@ -70,8 +70,8 @@ def _as_declared(column: Column, job: Job, name: str) -> Column:
         attribute.distance,
         attribute.multi_valued,
     )
-    found = code_series(column.text.alias(name), spec, (), f"Column '{name}'")
-    return replace(found, codes=found.codes[column.codes])
+    declared = code_series(column.text.alias(name), spec, (), f"Column '{name}'")
+    return replace(declared, codes=declared.codes[column.codes])
 
 
 def _judged(
@@ -139,8 +139,8 @@ def _infeasible(
 
 
 def _in_one_class(task: Task) -> Task:
-    kept = {c.name: c for c in task.table if c.role is not Role.QUASI_IDENTIFIER}
-    return replace(task, table=CodedTable(kept, task.table.rows, task.table.left_out))
+    other_columns = {c.name: c for c in task.table if c.role is not Role.QUASI_IDENTIFIER}
+    return replace(task, table=CodedTable(other_columns, task.table.rows, task.table.left_out))
 
 
 def _figures(found: Sequence[CheckedRequirement]) -> str:

@@ -109,8 +109,8 @@ def declared_column(column: Column, type_: str | None, role: str | None) -> Colu
     if kind is column.type:
         return replace(column, role=declared)
     spec = ColumnSpec(declared, kind)
-    found = code_series(column.text.alias(column.name), spec, (), f"Column '{column.name}'")
-    return replace(found, codes=found.codes[column.codes], weights=column.weights)
+    coded = code_series(column.text.alias(column.name), spec, (), f"Column '{column.name}'")
+    return replace(coded, codes=coded.codes[column.codes], weights=column.weights)
 
 
 def _spec(name: str, written: Any) -> HierarchySpec:
@@ -119,13 +119,13 @@ def _spec(name: str, written: Any) -> HierarchySpec:
     try:
         spec: HierarchySpec = TypeAdapter[Any](AnyHierarchy).validate_python(written)
     except ValidationError as error:
-        said = "; ".join(
+        problems = "; ".join(
             dict.fromkeys(
                 str(one["msg"]).removeprefix("Value error, ")
                 for one in error.errors(include_url=False, include_input=False)
             )
         )
-        raise HierarchyError(f"Hierarchy of '{name}': {said}.") from None
+        raise HierarchyError(f"Hierarchy of '{name}': {problems}.") from None
     return spec
 
 
@@ -144,7 +144,7 @@ def _tree(column: Column, built: Hierarchy, at_most: int) -> dict[str, Any]:
 
     def node_of(level: int, node: int) -> dict[str, Any]:
         left[0] -= 1
-        found: dict[str, Any] = {
+        described: dict[str, Any] = {
             "label": built.levels[level].labels[node],
             "rows": int(rows[level][node]),
             "level": level,
@@ -152,9 +152,9 @@ def _tree(column: Column, built: Hierarchy, at_most: int) -> dict[str, Any]:
         children = below[level].get(node, [])
         if children:
             shown = children[: min(at_most, max(left[0], 0))]
-            found["children"] = [node_of(level - 1, child) for child in shown]
-            found["more"] = len(children) - len(shown)
-        return found
+            described["children"] = [node_of(level - 1, child) for child in shown]
+            described["more"] = len(children) - len(shown)
+        return described
 
     top = built.height
     roots = [node for node in np.argsort(-rows[top], kind="stable").tolist() if rows[top][node]]
@@ -190,8 +190,8 @@ def _apply(name: str, paths: dict[str, LabelPath], edit: Mapping[str, Any]) -> N
             f"Hierarchy of '{name}': an edit is one of {', '.join(EDITS)} with 'level' and 'into'."
         )
     (kind,) = kinds
-    given = edit[kind]
-    labels = [given] if isinstance(given, str) else [str(one) for one in given]
+    edited = edit[kind]
+    labels = [edited] if isinstance(edited, str) else [str(one) for one in edited]
     height = max((len(path) for path in paths.values()), default=0)
     lowest, highest = (0, height - 1) if kind == "move" else (1, height)
     if not lowest <= level <= highest:
@@ -224,11 +224,11 @@ def _at(value: str, path: LabelPath, level: int) -> str:
 
 def _members(paths: Mapping[str, LabelPath]) -> dict[tuple[int, str], list[str]]:
     """Return the values below each node, by its level and label."""
-    found: dict[tuple[int, str], list[str]] = {}
+    members: dict[tuple[int, str], list[str]] = {}
     for value, path in paths.items():
         for place, label in enumerate(path):
-            found.setdefault((place, label), []).append(value)
-    return found
+            members.setdefault((place, label), []).append(value)
+    return members
 
 
 def _truly_labelled(

@@ -272,9 +272,9 @@ def normalized(job: object) -> dict[str, Any]:
     """Return a job as the page edits it: roles by one name, persons in full, no source."""
     if not isinstance(job, Mapping) or not isinstance(job.get("attributes", {}), Mapping):
         raise RefusedError(422, "The job must be an object with 'attributes'.")
-    found: dict[str, Any] = plain(job)
-    found.pop("source", None)
-    attributes = found.setdefault("attributes", {})
+    mapping: dict[str, Any] = plain(job)
+    mapping.pop("source", None)
+    attributes = mapping.setdefault("attributes", {})
     for name, attribute in attributes.items():
         if not isinstance(attribute, dict):
             raise RefusedError(422, "Each attribute must be an object with a role.")
@@ -283,13 +283,13 @@ def normalized(job: object) -> dict[str, Any]:
             raise RefusedError(422, "A role must be text.")
         attributes[name]["role"] = UNCHANGED if role == Role.INSENSITIVE else role
     for key in ("requirements", "secrets", "unconfirmed"):
-        if not isinstance(found.get(key) or [], list):
+        if not isinstance(mapping.get(key) or [], list):
             raise RefusedError(422, f"'{key}' must be a list.")
-    if found.get("person") is None:
-        found.pop("person", None)
+    if mapping.get("person") is None:
+        mapping.pop("person", None)
     else:
-        found["person"] = in_full(found["person"])
-    return found
+        mapping["person"] = in_full(mapping["person"])
+    return mapping
 
 
 def in_full(person: object) -> dict[str, Any]:

@@ -45,25 +45,25 @@ def write_mapping(job: Mapping[str, Any]) -> str:
 
 def with_absolute_paths(job: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return a job whose files are found from any folder; its output stays as it is."""
-    found: dict[str, Any] = json.loads(json.dumps(job))
+    placed: dict[str, Any] = json.loads(json.dumps(job))
 
     def place(mapping: Any, key: str) -> None:
         if isinstance(mapping, dict) and isinstance(mapping.get(key), str):
             mapping[key] = str((folder / mapping[key]).resolve())
 
-    place(found, "population")
+    place(placed, "population")
     for part in ("source", "verify"):
-        place(found.get(part), "path" if part == "source" else "population")
+        place(placed.get(part), "path" if part == "source" else "population")
     for key in ("path", "key"):
-        place(found.get("ledger"), key)
-    for attribute in found.get("attributes", {}).values():
+        place(placed.get("ledger"), key)
+    for attribute in placed.get("attributes", {}).values():
         if not isinstance(attribute, dict):
             continue
         place(attribute.get("knowledge"), "path")
         place(attribute.get("hierarchy"), "path")
         if attribute.get("hierarchy") not in ("suppress", "automatic"):
             place(attribute, "hierarchy")
-    return found
+    return placed
 
 
 def _entry(name: str, attribute: Any) -> str:

@@ -62,8 +62,8 @@ class OpenedTable:
         if source.url is not None:
             return cls(read_untyped(source.url, table=source.table, query=source.query))
         placed = source.placed(job.folder)
-        given = source.model_fields_set - {"path", "url", "table", "query"}
-        options = {name: getattr(source, name) for name in given}
+        stated = source.model_fields_set - {"path", "url", "table", "query"}
+        options = {name: getattr(source, name) for name in stated}
         return cls(read_untyped(placed.path, options=options))
 
     @property
@@ -149,8 +149,8 @@ class OpenedTable:
             return None
         columns = [self.column(name) for name in key]
         word = "persons " + " ".join(key[1:])
-        found = columns[0].once(word, lambda: persons_of(columns, self.table.rows))
-        return None if found.count == self.table.rows else found
+        identified = columns[0].once(word, lambda: persons_of(columns, self.table.rows))
+        return None if identified.count == self.table.rows else identified
 
     def person_facts(self, key: Sequence[str], identifiers: Sequence[str]) -> dict[str, Any]:
         """Return how many persons a key gives, and which identifiers every row has for itself."""
@@ -204,8 +204,8 @@ class OpenedTable:
                 self._dependencies += find_dependencies(pair)
             self._compared.append(name)
         inside = [one for one in self._dependencies if {one.first, one.second} <= {*names}]
-        found = find_secrets([self.column(name) for name in names], inside)
-        return [{"columns": list(one.columns), "sentence": str(one.sentence)} for one in found]
+        secrets = find_secrets([self.column(name) for name in names], inside)
+        return [{"columns": list(one.columns), "sentence": str(one.sentence)} for one in secrets]
 
     def harmless(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Return the values of sensitive columns that may be no secret, for the steward."""
@@ -213,9 +213,9 @@ class OpenedTable:
         for name in names:
             if name not in self._harmless:
                 self._harmless[name] = harmless_values(self.column(name))
-            found = self._harmless[name]
-            if found is not None:
-                proposals[name] = {"values": found[0], "reason": found[1]}
+            proposal = self._harmless[name]
+            if proposal is not None:
+                proposals[name] = {"values": proposal[0], "reason": proposal[1]}
         return proposals
 
     def risk(self, quasi: Sequence[str], key: Sequence[str] = ()) -> dict[str, Any]:
@@ -278,9 +278,9 @@ class _RowClasses:
             [classes.count, persons.count],
             rows,
         ).first_row  # a row of each person in each class
-        own = classes.class_of_row[pairs]
-        members = np.bincount(own, minlength=classes.count)
-        alone = persons.number[pairs][members[own] == 1]
+        class_of_pair = classes.class_of_row[pairs]
+        members = np.bincount(class_of_pair, minlength=classes.count)
+        alone = persons.number[pairs][members[class_of_pair] == 1]
         unique = int((np.bincount(alone, minlength=persons.count) > 0).sum())
         return cls(columns, codes, classes.size, members, rows, persons.count, unique)
 
@@ -312,27 +312,27 @@ class _RowClasses:
 
     def bands(self) -> list[dict[str, Any]]:
         """Return the rows by the size of their class."""
-        found: list[dict[str, Any]] = []
+        bands: list[dict[str, Any]] = []
         for low, high in BANDS:
             inside = self._members >= low
             if high is not None:
                 inside &= self._members <= high
             rows = int(self._count[inside].sum())
             if rows:
-                found.append({"from": low, "to": high, "rows": rows, "share": rows / self._rows})
-        return found
+                bands.append({"from": low, "to": high, "rows": rows, "share": rows / self._rows})
+        return bands
 
 
 def top_values(column: Column) -> list[list[Any]]:
     """Return the most frequent values and their rows."""
     order = np.argsort(-column.counts, kind="stable")[: MOST_FREQUENT + 1]
     texts = column.text.gather(pl.Series(order)).to_list()
-    found = [
+    frequent = [
         [text, int(column.counts[code])]
         for text, code in zip(texts, order, strict=True)
         if text is not None and column.counts[code]
     ]
-    return found[:MOST_FREQUENT]
+    return frequent[:MOST_FREQUENT]
 
 
 def _texts(column: Column, rows: NDArray[np.int64]) -> list[str | None]:

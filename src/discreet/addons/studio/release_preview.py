@@ -105,8 +105,8 @@ def _bars(column: Column) -> tuple[list[str], NDArray[np.int64]]:
     order = np.argsort(-column.counts, kind="stable")
     bar = np.full(values, MOST_BARS - 1)
     bar[order[: MOST_BARS - 1]] = np.arange(MOST_BARS - 1)
-    kept = [texts[code] for code in order[: MOST_BARS - 1]]
-    return [*kept, f"({values - len(kept):,} others)"], bar
+    shown_texts = [texts[code] for code in order[: MOST_BARS - 1]]
+    return [*shown_texts, f"({values - len(shown_texts):,} others)"], bar
 
 
 def _ranges(column: Column, texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:

@@ -81,8 +81,8 @@ def private_record(folder: Path) -> Path:
 def sign_offs(folder: Path) -> list[dict[str, Any]]:
     """Return the sign-offs in the private record of a release; none without a record."""
     place = private_record(folder)
-    found: list[dict[str, Any]] = _read(place).get(SIGN_OFFS, []) if place.is_file() else []
-    return found
+    signed: list[dict[str, Any]] = _read(place).get(SIGN_OFFS, []) if place.is_file() else []
+    return signed
 
 
 def accepted_risk(folder: Path) -> str | None:

@@ -96,8 +96,8 @@ class StudioRelease:
 
     def describe(self) -> dict[str, Any]:
         """Return all that the page shows of it."""
-        said, facts = summarize_release(self.place), private_facts(self.place)
-        facts["singling_out"] = facts["singling_out"] or said["manifest"].get("singling_out")
+        summary, facts = summarize_release(self.place), private_facts(self.place)
+        facts["singling_out"] = facts["singling_out"] or summary["manifest"].get("singling_out")
         if (self.entry / RISK).is_file():  # its sentences are in the language of the page
             spoken = json.loads(self.file(RISK).read_text(encoding="utf-8"))["verdict"]
             if facts["verdict"] and spoken["verdict"] == facts["verdict"]["verdict"]:
@@ -108,12 +108,12 @@ class StudioRelease:
             "folder": self.record.get("place"),
             "has": [name for name in files if (self.entry / name).is_file()],
             **facts,
-            **said,
+            **summary,
         }
 
     def listed(self) -> dict[str, Any]:
         """Return a line of the list of releases."""
-        said = {
+        summary = {
             "release": self.number,
             "name": self.name,
             "made": self.record.get("made"),
@@ -123,10 +123,10 @@ class StudioRelease:
             manifest, facts = Manifest.load(self.place), private_facts(self.place)
             signed = sign_offs(self.place)
         except (DiscreetError, OSError, ValueError):
-            return {**said, "gone": True}
+            return {**summary, "gone": True}
         verdict = facts["verdict"] or {}
         return {
-            **said,
+            **summary,
             "gone": False,
             "method": manifest.method.name,
             "verdict": verdict.get("verdict"),
@@ -190,8 +190,8 @@ class StudioReleases:
 
 def write_record(entry: Path, **facts: Any) -> None:
     """Write the record by which a release is listed."""
-    made = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    write_private(entry / RECORD, json.dumps({"made": made, **facts}) + "\n")
+    created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    write_private(entry / RECORD, json.dumps({"made": created, **facts}) + "\n")
 
 
 def absolute(path: str) -> Path:

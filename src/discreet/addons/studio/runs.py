@@ -123,18 +123,18 @@ class StudioRun:
             process.stdin.close()
             process.stdout.close()
             if not self.ended:
-                said = "The worker ended unexpectedly; the machine may lack memory."
-                self._end("failed", {"error": f"{said} Nothing was published.", "kind": "defect"})
+                defect = "The worker ended unexpectedly; the machine may lack memory."
+                self._end("failed", {"error": f"{defect} Nothing was published.", "kind": "defect"})
 
     def _hear(self, line: bytes) -> None:
         try:
-            said = json.loads(line)
+            message = json.loads(line)
         except ValueError:
             return
-        if "end" in said:
-            self._end(said["end"], said.get("error"))
+        if "end" in message:
+            self._end(message["end"], message.get("error"))
         elif not self.ended:
-            self._phase, self._share = str(said["phase"]), float(said["share"])
+            self._phase, self._share = str(message["phase"]), float(message["share"])
             self.version += 1
 
     def _end(self, state: str, error: dict[str, Any] | None = None) -> None:
@@ -216,10 +216,10 @@ class StudioRuns:
         self._runs: dict[str, StudioRun] = {}
 
     def __getitem__(self, number: str) -> StudioRun:
-        found = self._runs.get(number)
-        if found is None:
+        run = self._runs.get(number)
+        if run is None:
             raise RefusedError(404, "There is no such run; it may have been removed.")
-        return found
+        return run
 
     def __iter__(self) -> Any:
         return iter(list(self._runs.values()))

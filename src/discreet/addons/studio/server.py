@@ -142,11 +142,11 @@ async def _not_found(request: Request, _: Exception) -> Response:
 
 async def _stored(request: Request, place: Path, limit: int) -> None:
     """Write the body of a request to a file, at most so many bytes."""
-    said = request.headers.get("content-length", "")
+    length = request.headers.get("content-length", "")
     too_large = RefusedError(
         413, f"The file is larger than {limit:,} bytes. Give its path instead: it is read in place."
     )
-    if said.isdigit() and int(said) > limit:
+    if length.isdigit() and int(length) > limit:
         raise too_large
     written = 0
     with place.open("xb") as file:
@@ -218,7 +218,7 @@ def _events(session: StudioSession) -> Callable[[Request], Awaitable[Response]]:
             return failure(error)
 
         async def told() -> AsyncIterator[bytes]:
-            seen, said = -1, time.monotonic()
+            seen, told_at = -1, time.monotonic()
             while not session.stopping:
                 version, ended = run.version, run.ended
                 if version != seen or ended:
@@ -227,10 +227,10 @@ def _events(session: StudioSession) -> Callable[[Request], Awaitable[Response]]:
                     yield f"event: {event}\ndata: {data}\n\n".encode()
                     if ended:
                         return
-                    seen, said = version, time.monotonic()
-                elif time.monotonic() - said > KEEP_ALIVE:
+                    seen, told_at = version, time.monotonic()
+                elif time.monotonic() - told_at > KEEP_ALIVE:
                     yield b": still here\n\n"
-                    said = session.heard = time.monotonic()
+                    told_at = session.heard = time.monotonic()
                 await asyncio.sleep(LOOK)
 
         return StreamingResponse(told(), media_type="text/event-stream")

@@ -224,19 +224,19 @@ class StudioSession:
     def feasibility(self, question: Asked) -> Any:
         try:
             table = self._table(question)
-            found = table.feasibility(_job(question, table))
+            feasible = table.feasibility(_job(question, table))
         except JobError as error:
             return {"requirements": [], "sensitive": [], "problems": list(error.problems)}
-        return {**found, "problems": []}
+        return {**feasible, "problems": []}
 
     def settings(self, question: Asked) -> Any:
         """What a comparison would run, and what it would not, with the reason."""
         table = self._table(question)
-        found = table.settings(_job(question, table), question.listed("k", int))
+        settings = table.settings(_job(question, table), question.listed("k", int))
         return {
             "settings": [
                 {**asdict(setting), "label": setting.label, "infeasible": reason}
-                for setting, reason in found
+                for setting, reason in settings
             ]
         }
 
@@ -248,25 +248,25 @@ class StudioSession:
             raise RefusedError(422, f"A table has runs of the kinds {', '.join(TABLE_RUNS)}.")
         job = _job(question, table)
         parsed = table.parsed(job)  # its problems now, not in the worker
-        given = question.given
+        parameters = question.given
         request: dict[str, Any] = {
             "job": table.text_of(job),
             "folder": str(table.folder),
             "language": question.language,
         }
         if kind == "publish":
-            seconds = question.number("attack") if "attack" in given else ATTACK_SECONDS
-            request |= {"attack": seconds, "force": bool(given.get("force"))}
-            if given.get("accept_risk"):
+            seconds = question.number("attack") if "attack" in parameters else ATTACK_SECONDS
+            request |= {"attack": seconds, "force": bool(parameters.get("force"))}
+            if parameters.get("accept_risk"):
                 request["accept_risk"] = require_reason(question.text("accept_risk"))
-            if given.get("output"):
+            if parameters.get("output"):
                 request["output"] = str(absolute(question.text("output")))
             elif parsed.ledger is not None:
                 raise InputError(
                     "The job has a ledger, which records where a release is published. Name the "
                     "folder of the release."
                 )
-            if given.get("key"):
+            if parameters.get("key"):
                 request["key"] = str(absolute(question.text("key")))
             number, entry = self.releases.new()
             request |= {"release": number, "entry": str(entry), "name": table.name}
@@ -292,7 +292,7 @@ class StudioSession:
         return {"run": run.number}
 
     def start_release_run(self, question: Asked) -> Any:
-        release, kind, given = self._release(question), question.text("kind"), question.given
+        release, kind, parameters = self._release(question), question.text("kind"), question.given
         if kind not in RELEASE_RUNS:
             raise RefusedError(422, f"A release has runs of the kinds {', '.join(RELEASE_RUNS)}.")
         request: dict[str, Any] = {
@@ -304,12 +304,12 @@ class StudioSession:
             request["framework"] = question.text("framework")
             if request["framework"] not in FRAMEWORKS:
                 raise RefusedError(422, f"A framework is one of: {', '.join(FRAMEWORKS)}.")
-        if given.get("original"):
+        if parameters.get("original"):
             request["original"] = str(absolute(question.text("original")))
-        elif given.get("table"):
+        elif parameters.get("table"):
             table = self.tables[question.text("table")]
             request |= {"job": table.text_of(_job(question, table)), "folder": str(table.folder)}
-        elif not given.get("files_only"):
+        elif not parameters.get("files_only"):
             request |= release.original()
         if kind in ("attack", "measure") and "original" not in request and "job" not in request:
             raise RefusedError(422, f"To {kind} a release, name its job file as 'original'.")
@@ -330,11 +330,10 @@ class StudioSession:
         return self.releases[question.path["release"]]
 
     def list_runs(self, question: Asked) -> Any:
-        found = self.runs.of(question.query.get("table"), question.query.get("release"))
+        runs = self.runs.of(question.query.get("table"), question.query.get("release"))
         return {
             "runs": [
-                {**run.describe(with_result=False), "outdated": self._outdated(run)}
-                for run in found
+                {**run.describe(with_result=False), "outdated": self._outdated(run)} for run in runs
             ]
         }
 
@@ -350,10 +349,10 @@ class StudioSession:
 
     def describe_run(self, question: Asked) -> Any:
         run = self._run(question)
-        said = {**run.describe(), "outdated": self._outdated(run)}
-        if run.kind == "publish" and said["result"] is not None:
-            said["result"] = self.releases[run.request["release"]].describe()
-        return said
+        described = {**run.describe(), "outdated": self._outdated(run)}
+        if run.kind == "publish" and described["result"] is not None:
+            described["result"] = self.releases[run.request["release"]].describe()
+        return described
 
     def cancel_run(self, question: Asked) -> Any:
         run = self._run(question)
@@ -420,10 +419,10 @@ class StudioSession:
 
     def sign(self, question: Asked) -> Any:
         """Record who signs the declaration that the page shows."""
-        given = question.given
-        if not all(isinstance(given.get(key) or "", str) for key in SIGNER):
+        parameters = question.given
+        if not all(isinstance(parameters.get(key) or "", str) for key in SIGNER):
             raise RefusedError(422, "What is signed must be text.")
-        signer = {key: given.get(key) or "" for key in SIGNER}
+        signer = {key: parameters.get(key) or "" for key in SIGNER}
         strings = json.loads((STRINGS / f"{question.language}.json").read_text(encoding="utf-8"))
         place = self._release(question).place
         return {"signed": sign_off_release(place, signer, strings["publish.declaration"])}

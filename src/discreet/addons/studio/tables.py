@@ -94,8 +94,8 @@ class StudioTable:
         """The ``source`` of a job that reads the table: beside the job, or anywhere."""
         if self.job is not None:
             return dict(self.job.get("source") or {})
-        found = self.opened.source_from(self.folder)
-        return found if self.uploaded else {**found, "path": str(self.path)}
+        source = self.opened.source_from(self.folder)
+        return source if self.uploaded else {**source, "path": str(self.path)}
 
     def describe(self) -> dict[str, Any]:
         """Return what the page shows of the table."""
@@ -110,8 +110,8 @@ class StudioTable:
 
     def proposal(self, preset: str | None) -> dict[str, Any]:
         """Return proposed roles, and the job that they make."""
-        found = self.opened.propose(preset or None, self.folder)
-        return {**found.to_dict(), "job": _without_source(read_mapping(found.text))}
+        proposed = self.opened.propose(preset or None, self.folder)
+        return {**proposed.to_dict(), "job": _without_source(read_mapping(proposed.text))}
 
     @property
     def draft(self) -> JobDraft:
@@ -203,8 +203,10 @@ class StudioTable:
     def edited(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Return the hierarchy after some edits, with its levels and tree."""
         column = self._column(question)
-        made = edit_hierarchy(column, question.get("hierarchy"), self.folder, question["edits"])
-        return describe_hierarchy(column, made, self.folder)
+        hierarchy = edit_hierarchy(
+            column, question.get("hierarchy"), self.folder, question["edits"]
+        )
+        return describe_hierarchy(column, hierarchy, self.folder)
 
     def feasibility(self, job: Mapping[str, Any]) -> dict[str, Any]:
         """Return what can be guaranteed at best."""
@@ -231,10 +233,10 @@ class StudioTables:
         self._tables: dict[str, StudioTable] = {}
 
     def __getitem__(self, number: str) -> StudioTable:
-        found = self._tables.get(number)
-        if found is None:
+        table = self._tables.get(number)
+        if table is None:
             raise RefusedError(404, "There is no such table; it may have been closed.")
-        return found
+        return table
 
     def __iter__(self) -> Any:
         return iter(list(self._tables.values()))

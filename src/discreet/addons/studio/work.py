@@ -84,8 +84,8 @@ def publish(request: Request, folder: Path, progress: Progress) -> dict[str, Any
 
 def repair(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
     """Search for changes of the job after which its release may be published."""
-    found = discreet.repair(None, _job(request), budget=request["budget"], progress=progress)
-    return found.to_dict()
+    repaired = discreet.repair(None, _job(request), budget=request["budget"], progress=progress)
+    return repaired.to_dict()
 
 
 def evidence(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
@@ -118,24 +118,27 @@ def preview(request: Request, folder: Path, progress: Progress) -> dict[str, Any
 
 def compare(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
     """Compare methods and settings on the job's table."""
-    found = discreet.compare(
+    comparison = discreet.compare(
         None,
         _job(request),
         settings=[Setting(**setting) for setting in request["settings"]],
         budget=request.get("budget"),
         progress=progress,
     )
-    found.save(folder)
-    found.save_page(folder / PAGE, request.get("language", "en"))
-    return {**found.to_dict(), "best": None if found.best is None else found.best.label}
+    comparison.save(folder)
+    comparison.save_page(folder / PAGE, request.get("language", "en"))
+    return {
+        **comparison.to_dict(),
+        "best": None if comparison.best is None else comparison.best.label,
+    }
 
 
 def judge(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
     """Check, attack and measure the table of another tool beside the original of a job."""
     job, place = _job(request), Path(request["output"])
-    given = {"job": job, "original": None, "suppressed": request["suppressed"]}
-    attacked = discreet.attack_table(place, **given, seconds=ATTACK_SECONDS, progress=progress)
-    measured = discreet.measure_table(place, **given, progress=progress)
+    inputs = {"job": job, "original": None, "suppressed": request["suppressed"]}
+    attacked = discreet.attack_table(place, **inputs, seconds=ATTACK_SECONDS, progress=progress)
+    measured = discreet.measure_table(place, **inputs, progress=progress)
     progress("checking", 0.0)
     columns = read_untyped(place).table.columns
     roles = {
@@ -156,9 +159,9 @@ def judge(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
     results = dict(zip(JUDGEMENTS, (checked, attacked, measured), strict=True))
     for part, result in results.items():
         result.save_page(folder / f"{part}.html", request.get("language", "en"))
-    said = {part: result.to_dict() for part, result in results.items()}
-    said["attack"]["summary"] = attacked.summary
-    return said
+    judged = {part: result.to_dict() for part, result in results.items()}
+    judged["attack"]["summary"] = attacked.summary
+    return judged
 
 
 def _original(request: Request) -> Job | Path:
@@ -167,23 +170,23 @@ def _original(request: Request) -> Job | Path:
 
 def examine(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
     """Audit, attack or measure a release folder, with the original where it is given."""
-    given: dict[str, Any] = {"progress": progress}
+    inputs: dict[str, Any] = {"progress": progress}
     if "original" in request or "job" in request:
-        given["original"] = _original(request)
+        inputs["original"] = _original(request)
     if request["kind"] == "attack":
-        given["seconds"] = request.get("seconds")
-    found = getattr(discreet, request["kind"])(request["release"], **given)
-    found.save_page(folder / PAGE, request.get("language", "en"))
-    return dict(found.to_dict())
+        inputs["seconds"] = request.get("seconds")
+    examined = getattr(discreet, request["kind"])(request["release"], **inputs)
+    examined.save_page(folder / PAGE, request.get("language", "en"))
+    return dict(examined.to_dict())
 
 
 def series(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
     """Audit all releases of a ledger together."""
     progress("series", 0.0)
     settings = LedgerSettings.at(request["ledger"], key=request.get("key"))
-    found = discreet.audit_series(ledger=settings)
-    found.save_page(folder / PAGE, request.get("language", "en"))
-    return found.to_dict()
+    audited = discreet.audit_series(ledger=settings)
+    audited.save_page(folder / PAGE, request.get("language", "en"))
+    return audited.to_dict()
 
 
 def _write(place: Path, data: Any) -> None:

@@ -90,9 +90,9 @@ def main() -> None:
     except BaseException as error:
         from discreet.addons.studio.answers import described
 
-        _, said = described(error)
-        refused = said["kind"] in ("promise", "infeasible", "risk")
-        teller.say({"end": "refused" if refused else "failed", "error": said})
+        _, described_error = described(error)
+        refused = described_error["kind"] in ("promise", "infeasible", "risk")
+        teller.say({"end": "refused" if refused else "failed", "error": described_error})
         status = 1
     sys.stdout.flush()
     os._exit(status)  # interrupted work may still run in a thread

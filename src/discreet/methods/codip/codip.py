@@ -237,10 +237,10 @@ class Projector:
             if not self.accepts(plan) or not self._keeps_enough(plan):
                 raise self.infeasible(plan)
             return plan
-        found = self._greedy() if self.method.plan == "greedy" else self._exhaustive()
-        if found is None or not self._keeps_enough(found):
-            raise self.infeasible(found)
-        return found
+        chosen = self._greedy() if self.method.plan == "greedy" else self._exhaustive()
+        if chosen is None or not self._keeps_enough(chosen):
+            raise self.infeasible(chosen)
+        return chosen
 
     def accepts(self, plan: Plan) -> bool:
         """CheckPlan*: Γβ is within β, and every block passes somewhere.

@@ -57,8 +57,8 @@ class LocalRecoder:
 
     def chosen_closeness(self, block: Block) -> float | None:
         """The t of those classes."""
-        found = self._find(block)
-        return None if found is None else found.closeness
+        projection = self._find(block)
+        return None if projection is None else projection.closeness
 
     def best_closeness(self, block: Block) -> float | None:
         """The least t that was found, by halving the t that Mondrian is asked for.
@@ -103,9 +103,9 @@ class LocalRecoder:
 
     def recoded(self, block: Block) -> Recoded:
         """The table of a block."""
-        found = self._find(block)
-        assert found is not None  # the block was accepted
-        return found
+        projection = self._find(block)
+        assert projection is not None  # the block was accepted
+        return projection
 
     def facts(self) -> dict[str, Any]:
         """Nothing beyond what the plan says."""
@@ -155,8 +155,8 @@ class LocalRecoder:
         table = self.task.table
         columns = [*table.quasi_identifiers, *(table[name] for name in names)]
         asked = [part for r in self.task.requirements if (part := r.within(names)) is not None]
-        own = replace(table, columns={column.name: column for column in columns}, left_out=())
-        return replace(self.task, table=own, requirements=asked)
+        projected = replace(table, columns={column.name: column for column in columns}, left_out=())
+        return replace(self.task, table=projected, requirements=asked)
 
 
 def _cut(task: Task) -> Generalized:

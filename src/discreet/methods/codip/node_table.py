@@ -274,8 +274,8 @@ class NodeTable:
         table = self.task.table
         whole = self.task.count(classes_of([], table.entries, table.weights))
         for requirement in self.task.requirements:
-            found = [self.best_verdict(requirement, block) for block in blocks]
-            failing = [verdict for verdict in found if verdict is not None and not verdict.holds]
+            verdicts = [self.best_verdict(requirement, block) for block in blocks]
+            failing = [verdict for verdict in verdicts if verdict is not None and not verdict.holds]
             if not failing:
                 continue
             smaller_is_better = requirement.algebra.smaller_is_better
@@ -383,10 +383,10 @@ class PersonNodes(NodeTable):
         return None if (of_row < 0).any() else Classes.of_numbers(of_row.astype(np.int32))
 
     def _sizes(self, classes: FrequencySet) -> ClassCounts | None:
-        found = self._classes(classes)
-        if found is None:
+        grouping = self._classes(classes)
+        if grouping is None:
             return None
-        return count_persons(found, self.recodings.persons, [], PersonBasis.PERSONS)
+        return count_persons(grouping, self.recodings.persons, [], PersonBasis.PERSONS)
 
     def _counting(self, classes: FrequencySet, name: str) -> Callable[[Requirement], ClassCounts]:
         return lambda asked: self._counts(classes, asked, (name,))
@@ -398,7 +398,7 @@ class PersonNodes(NodeTable):
     def _counts(
         self, classes: FrequencySet, asked: Requirement, names: tuple[str, ...]
     ) -> ClassCounts:
-        found = self._classes(classes)
-        assert found is not None  # nodes that are not closed have no row in the table
+        grouping = self._classes(classes)
+        assert grouping is not None  # nodes that are not closed have no row in the table
         columns = [self.task.table[name] for name in names]
-        return counts_on_persons(asked, found, self.recodings.persons, columns)
+        return counts_on_persons(asked, grouping, self.recodings.persons, columns)

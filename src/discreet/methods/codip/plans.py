@@ -53,10 +53,10 @@ def merge_steps(information: Information) -> Iterator[Plan]:
         u, w = int(first[best]), int(second[best])
         plan[u] = tuple(sorted(plan[u] + plan[w]))
         del plan[w]
-        own = union[u, w]
+        within_union = union[u, w]
         between[u] += between[w]
         between[:, u] = between[u]
-        between[u, u] = own
+        between[u, u] = within_union
         between = np.delete(np.delete(between, w, 0), w, 1)
         size[u] += size[w]
         size = np.delete(size, w)
@@ -94,8 +94,8 @@ class Ratios:
         total = self.information.total_mutual
         if total <= NEGLIGIBLE:
             return 0.0
-        kept = sum([self._sums(block)[0] for block in plan])
-        return min(1.0, max(0.0, 1.0 - kept / total))
+        within_tables = sum([self._sums(block)[0] for block in plan])
+        return min(1.0, max(0.0, 1.0 - within_tables / total))
 
     def exposure(self, plan: Plan) -> float:
         """Γβ, equation 2."""
@@ -107,13 +107,13 @@ class Ratios:
 
     def _sums(self, block: Block) -> tuple[float, float]:
         """Mutual and exposable information over the pairs of a block."""
-        kept = self._kept.get(block)
-        if kept is None:
+        mutual = self._kept.get(block)
+        if mutual is None:
             chosen = np.ix_(block, block)
-            kept = float(np.triu(self.information.mutual[chosen], 1).sum())
-            self._kept[block] = kept
+            mutual = float(np.triu(self.information.mutual[chosen], 1).sum())
+            self._kept[block] = mutual
             self._exposed[block] = float(np.triu(self.information.exposable[chosen], 1).sum())
-        return kept, self._exposed[block]
+        return mutual, self._exposed[block]
 
 
 def least(plans: Iterable[Plan], ratios: Ratios) -> Plan | None:

@@ -258,8 +258,10 @@ class Decomposition(ShardedMethod):
                     f"'{requirement.known}'. Make that one primary."
                 )
         if self.conditional_l is not None and targets.others:  # else it would say nothing
-            own = self.conditional_l
-            stated = ConditionalLDiversity(l=own.l, attacker=own.attacker, known=primary)
+            conditional = self.conditional_l
+            stated = ConditionalLDiversity(
+                l=conditional.l, attacker=conditional.attacker, known=primary
+            )
             asked += [one for one in stated.sparing(targets.harmless, ()) if one not in asked]  # type: ignore[misc]
         if not asked:
             return None
@@ -323,8 +325,8 @@ def _covered_values(targets: Targets, conditional: ConditionalLDiversity | None)
 def _promises(
     targets: Targets, conditional: ConditionalLDiversity | None
 ) -> tuple[Requirement, ...]:
-    own = targets.guarantees
-    return tuple(own) if conditional is None else (*own, conditional)
+    guarantees = targets.guarantees
+    return tuple(guarantees) if conditional is None else (*guarantees, conditional)
 
 
 def _by_attribute(noise: Noise, targets: Targets) -> dict[str, NoiseValues]:

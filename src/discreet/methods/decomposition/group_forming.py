@@ -669,8 +669,8 @@ def _groups_of_values(
     """The groups that have each residual row's primary value."""
     groups = {}
     for value in np.unique(primary.codes[residual]):
-        found = group_of_row[primary.codes == value]
-        groups[int(value)] = found[found >= 0]
+        groups_with_value = group_of_row[primary.codes == value]
+        groups[int(value)] = groups_with_value[groups_with_value >= 0]
     return groups
 
 

@@ -52,10 +52,13 @@ class SignatureGroups:
 
     def swap(self, first: int, place: int, second: int, other: int) -> None:
         """Exchange two rows, given by their places in two groups."""
-        one, two = self._start[first] + place, self._start[second] + other
-        self._rows[one], self._rows[two] = self._rows[two], self._rows[one]
-        self.group_of_row[self._rows[one]] = first
-        self.group_of_row[self._rows[two]] = second
+        first_row, second_row = self._start[first] + place, self._start[second] + other
+        self._rows[first_row], self._rows[second_row] = (
+            self._rows[second_row],
+            self._rows[first_row],
+        )
+        self.group_of_row[self._rows[first_row]] = first
+        self.group_of_row[self._rows[second_row]] = second
 
     def needs(self, groups: Sequence[int], fill: Fill) -> NDArray[np.int64]:
         """Return how many values some groups need, those that cannot be found included."""
@@ -100,19 +103,19 @@ def merge_lacking(groups: SignatureGroups, noise: Noise, fill: Fill, task: Task)
     for first in short:
         group = int(first)
         while group in rows and lacking.get(group, 0) > 0:
-            found = None
+            best = None
             for partner in _partners(group, rows, size, task):
                 union = np.concatenate([rows[group], rows[partner]])
                 start = np.array([0, len(union)], np.int64)
                 filled = fill(start, groups.signature_of_row[union])
                 if int(filled.lacking.sum()) < lacking[group]:
-                    found = partner, union, filled
+                    best = partner, union, filled
                     break
-            if found is None:
+            if best is None:
                 return Merged(
                     groups.group_of_row, groups.groups, noise, 0, _lacking(group, replaced, noise)
                 )
-            partner, union, filled = found
+            partner, union, filled = best
             rows[group] = union
             del rows[partner]
             size[group] += size[partner]
@@ -124,8 +127,8 @@ def merge_lacking(groups: SignatureGroups, noise: Noise, fill: Fill, task: Task)
 
 
 def _lacking(group: int, replaced: dict[int, Noise], noise: Noise) -> Ints32:
-    found: Ints32 = replaced[group].lacking[0] if group in replaced else noise.lacking[group]
-    return found
+    lacking: Ints32 = replaced[group].lacking[0] if group in replaced else noise.lacking[group]
+    return lacking
 
 
 def _renumbered(
@@ -224,8 +227,8 @@ def exchange_rows(
             place = int(theirs[0])
             groups.swap(int(group), mine, other, place)
             both = [int(group), other]
-            found = groups.needs(both, fill)
-            if found.sum() < noise_of_group[both].sum():
-                noise_of_group[both] = found
+            needs = groups.needs(both, fill)
+            if needs.sum() < noise_of_group[both].sum():
+                noise_of_group[both] = needs
             else:
                 groups.swap(int(group), mine, other, place)

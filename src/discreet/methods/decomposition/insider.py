@@ -149,12 +149,12 @@ class _Beliefs:
         codes, offset = self.sensitive.codes.astype(np.int64), self.sensitive.offset
         values = int(offset[target + 1] - offset[target])
         width = 1 if known is None else int(offset[known + 1] - offset[known])
-        given = np.zeros(len(codes), np.int64) if known is None else codes[:, known]
+        known_code = np.zeros(len(codes), np.int64) if known is None else codes[:, known]
         joint = np.bincount(
-            given * values + codes[:, target], self.sensitive.classes.size, width * values
+            known_code * values + codes[:, target], self.sensitive.classes.size, width * values
         ).reshape(width, values)
         unlinked = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1)
-        of_known = self.group * width + given[self.row]
+        of_known = self.group * width + known_code[self.row]
         cells, together = _sums(of_known * values + codes[self.row, target], self.mass)
         alone_cells, alone = _sums(of_known, self.mass)
         whole = alone[places_of(alone_cells, cells // values)]
@@ -189,14 +189,14 @@ def _sums(key: Ints, mass: Floats) -> tuple[Ints, Floats]:
 
 def _persons(codes: Ints32, group_of_row: Ints32, above: Sequence[_Above]) -> Bools:
     """(rows,) Which persons have a value that is believed above its bound."""
-    found = np.zeros(len(codes), np.bool_)
+    exposed = np.zeros(len(codes), np.bool_)
     width = int(codes.max(initial=0)) + 1
     group = group_of_row.astype(np.int64)
     for one in above:
-        given = 0 if one.known is None else codes[:, one.known]
-        key = (group * width + given) * width + codes[:, one.target]
-        found |= np.isin(key, (one.group * width + one.known_value) * width + one.value)
-    return found
+        known_value = 0 if one.known is None else codes[:, one.known]
+        key = (group * width + known_value) * width + codes[:, one.target]
+        exposed |= np.isin(key, (one.group * width + one.known_value) * width + one.value)
+    return exposed
 
 
 def _partners(beliefs: _Beliefs, above: Sequence[_Above]) -> Ints:

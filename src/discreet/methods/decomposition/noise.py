@@ -150,7 +150,7 @@ def add_linkable_noise(
     """Fill up some groups by linkable values; arguments as of ``add_noise``."""
     codes, groups = sensitive.codes, len(start) - 1
     lacking = np.zeros((groups, codes.shape[1]), np.int32)
-    found: list[tuple[int, int, int]] = []
+    added: list[tuple[int, int, int]] = []
     linked = [_values_of_primary(sensitive, place) for place in range(codes.shape[1])]
     for group in range(groups):
         rows = codes[member[start[group] : start[group + 1]]]
@@ -164,10 +164,10 @@ def add_linkable_noise(
                 linkable = np.unique(np.concatenate([linked[place][p] for p in primary]))
                 further = np.setdiff1d(linkable, held, assume_unique=True)
                 chosen = rng.choice(further, min(lack, len(further)), replace=False)
-                found += [(group, place, int(value)) for value in chosen]
+                added += [(group, place, int(value)) for value in chosen]
                 lack -= len(chosen)
             lacking[group, place] = lack
-    of_group, attribute, values = np.array(found, np.int32).reshape(-1, 3).T
+    of_group, attribute, values = np.array(added, np.int32).reshape(-1, 3).T
     return Noise(of_group, attribute, values, lacking)
 
 
@@ -209,7 +209,7 @@ def _find_filler(
         if listings < least:
             by, least = attribute, listings
     base = offset[by] + by
-    found, weight, fewest = -1, 0.0, codes.shape[1] if widen else 0
+    filler, weight, fewest = -1, 0.0, codes.shape[1] if widen else 0
     for i in range(held[by]):
         value = sets[by, i]
         for place in range(start[base + value], start[base + value + 1]):
@@ -229,8 +229,8 @@ def _find_filler(
                     fewest, weight = further, 0.0
                 weight += size[signature]
                 if rng.random() * weight < size[signature]:
-                    found = signature
-    return found
+                    filler = signature
+    return filler
 
 
 # Compiled: called for every noise value, through the signatures of the primary values.
@@ -295,7 +295,7 @@ def _find_opener(
 ) -> int:
     """A signature with a primary value that opens one more value of an attribute, cheaply."""
     value = sets[0, known]
-    found, cheapest, weight = -1, 2**30, 0.0
+    opener, cheapest, weight = -1, 2**30, 0.0
     for place in range(start[value], start[value + 1]):
         signature = listed[0, place]
         at = stamp[offset[target] + codes[signature, target]]
@@ -306,12 +306,12 @@ def _find_opener(
             if stamp[offset[attribute] + codes[signature, attribute]] < 0:
                 cost += 1
         if cost < cheapest:
-            found, cheapest, weight = signature, cost, 0.0
+            opener, cheapest, weight = signature, cost, 0.0
         if cost == cheapest:
             weight += size[signature]
             if rng.random() * weight < size[signature]:
-                found = signature
-    return found
+                opener = signature
+    return opener
 
 
 # Compiled: each noise value of a group depends on those before it.

@@ -76,9 +76,9 @@ def _fill_widened(
     rows = np.flatnonzero(place[group_of_row] >= 0)
     rows = rows[np.argsort(place[group_of_row[rows]], kind="stable")]
     start = np.searchsorted(place[group_of_row[rows]], np.arange(len(widened) + 1))
-    own = np.flatnonzero(place[noise.group] >= 0)
+    of_batch = np.flatnonzero(place[noise.group] >= 0)
     known = Noise(
-        place[noise.group[own]], noise.attribute[own], noise.value[own],
+        place[noise.group[of_batch]], noise.attribute[of_batch], noise.value[of_batch],
         np.zeros((0, 0), np.int32),
     )  # fmt: skip
     member = sensitive.classes.class_of_row[rows]
@@ -115,8 +115,8 @@ def _struck(
     possible = possible_rows(sets, sensitive.codes, sensitive.classes.size, 0, size)
     if possible is None:
         return np.ones(len(noise.value), bool)
-    found: NDArray[np.bool_] = impossible_values(sets, sensitive.codes, possible)[places]
-    return found
+    struck: NDArray[np.bool_] = impossible_values(sets, sensitive.codes, possible)[places]
+    return struck
 
 
 def sets_of_noise(
@@ -218,7 +218,7 @@ def _find_exchanges(
     for entry in asked:
         group, attribute, value = of_group[entry], of_attribute[entry], of_value[entry]
         place = offset[attribute] + attribute + value
-        least, given, taker = attributes, -1, -1
+        least, lent, taker = attributes, -1, -1
         for i in range(start[place], start[place + 1]):
             lender = listed[attribute, i]
             within = True
@@ -234,8 +234,8 @@ def _find_exchanges(
             owners = owner_start[lender + 1] - owner_start[lender]
             turn = int(rng.random() * owners)
             for j in range(group_start[group], group_start[group + 1]):
-                own = signature[row_of_group[j]]
-                if codes[own, 0] != codes[lender, 0]:
+                lendable = signature[row_of_group[j]]
+                if codes[lendable, 0] != codes[lender, 0]:
                     continue
                 for step in range(min(owners, OWNERS)):
                     person = owner[owner_start[lender] + (turn + step) % owners]
@@ -243,11 +243,11 @@ def _find_exchanges(
                     cost = 0
                     for a in range(1, attributes):
                         cost += not _holds(
-                            other, a, codes[own, a], codes, signature, group_start,
+                            other, a, codes[lendable, a], codes, signature, group_start,
                             row_of_group, latest, before, noise_attribute, noise_value,
                         )  # fmt: skip
                     if cost < least:
-                        least, given, taker = cost, own, other
+                        least, lent, taker = cost, lendable, other
                         if cost == 0:
                             break
                 if least == 0:
@@ -259,14 +259,14 @@ def _find_exchanges(
             continue
         for a in range(1, attributes):
             if not _holds(
-                taker, a, codes[given, a], codes, signature, group_start, row_of_group,
+                taker, a, codes[lent, a], codes, signature, group_start, row_of_group,
                 latest, before, noise_attribute, noise_value,
             ):  # fmt: skip
                 before.append(latest[taker])
                 latest[taker] = len(before) - 1
                 noise_group.append(np.int32(taker))
                 noise_attribute.append(np.int32(a))
-                noise_value.append(codes[given, a])
+                noise_value.append(codes[lent, a])
     old = len(of_group) + 1
     return (
         np.flatnonzero(doubtful),

@@ -152,7 +152,7 @@ def _index_rows(
     bits: int,
     index: Words,  # (words, rows), zero
 ) -> None:
-    one = np.uint64(1)
+    unit = np.uint64(1)
     zero = np.uint64(0)
     axes, words = len(codes), len(index)
     place = np.empty(axes, np.uint64)
@@ -160,8 +160,8 @@ def _index_rows(
         for axis in range(len(codes)):
             place[axis] = grid[start[axis] + codes[axis, row]]
         for level in range(bits - 1, 0, -1):  # undo the turns of the curve, coarsest first
-            here = one << np.uint64(level)
-            below = here - one
+            here = unit << np.uint64(level)
+            below = here - unit
             for axis in range(axes):
                 if place[axis] & here != zero:
                     place[0] ^= below
@@ -173,12 +173,12 @@ def _index_rows(
             place[axis] ^= place[axis - 1]
         turned = zero
         for level in range(bits - 1, 0, -1):
-            if place[axes - 1] & (one << np.uint64(level)) != zero:
-                turned ^= (one << np.uint64(level)) - one
+            if place[axes - 1] & (unit << np.uint64(level)) != zero:
+                turned ^= (unit << np.uint64(level)) - unit
         position = axes * bits
         for level in range(bits - 1, -1, -1):
             for axis in range(axes):
                 position -= 1
-                bit = ((place[axis] ^ turned) >> np.uint64(level)) & one
+                bit = ((place[axis] ^ turned) >> np.uint64(level)) & unit
                 word = words - 1 - position // WORD
                 index[word, row] |= bit << np.uint64(position % WORD)

@@ -128,7 +128,7 @@ class DecomposedKind(Kind):
             once = np.ones(len(value), np.int64)  # how often is not published
             values[name] = ValueCounts(start, value, once, sensitive[name].cardinality)
         remaining = partial(_remaining_values, coded, sensitive)
-        return [View(ClassCounts(coded.size, values, kept=remaining), domains)]
+        return [View(ClassCounts(coded.size, values, values_left=remaining), domains)]
 
     def shard_problems(self, tables: Tables, manifest: Manifest) -> list[str]:
         return _set_problems(SetsAndRows.of(tables))

@@ -11,19 +11,22 @@ if TYPE_CHECKING:  # a type checker reads these modules after those that import 
     from discreet.addons.places.codebook import codebook as codebook
     from discreet.addons.places.export import Export as Export
     from discreet.addons.places.export import export as export
+    from discreet.addons.tables.attack_table import attack_table as attack_table
+    from discreet.addons.tables.compare_tables import compare_tables as compare_tables
+    from discreet.addons.tables.measure_table import measure_table as measure_table
+    from discreet.addons.tables.table_attack import TableAttack as TableAttack
+    from discreet.addons.tables.table_comparison import TableComparison as TableComparison
+    from discreet.addons.tables.table_measures import TableMeasures as TableMeasures
     from discreet.api.apply import apply as apply
     from discreet.api.attack import attack as attack
-    from discreet.api.attack_table import attack_table as attack_table
     from discreet.api.audit import audit as audit
     from discreet.api.bayes import BayesAudit as BayesAudit
     from discreet.api.bayes import audit_bayes as audit_bayes
     from discreet.api.check import check as check
     from discreet.api.compare import compare as compare
-    from discreet.api.compare_tables import compare_tables as compare_tables
     from discreet.api.explore import Exploration as Exploration
     from discreet.api.explore import explore_projections as explore_projections
     from discreet.api.measure import measure as measure
-    from discreet.api.measure_table import measure_table as measure_table
     from discreet.api.profile import profile as profile
     from discreet.api.propose import propose as propose
     from discreet.api.publish import minimal_nodes as minimal_nodes
@@ -33,8 +36,6 @@ if TYPE_CHECKING:  # a type checker reads these modules after those that import 
     from discreet.api.series import audit_series as audit_series
     from discreet.api.series_audit import SeriesAudit as SeriesAudit
     from discreet.attacks.run import AttackReport as AttackReport
-    from discreet.attacks.tables.table_attack import TableAttack as TableAttack
-    from discreet.attacks.tables.table_comparison import TableComparison as TableComparison
     from discreet.errors import AuditError as AuditError
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.errors import EngineError as EngineError
@@ -74,7 +75,6 @@ if TYPE_CHECKING:  # a type checker reads these modules after those that import 
     from discreet.releases.audit.audit import Audit as Audit
     from discreet.releases.frames import read_release as read_release
     from discreet.releases.manifest import Manifest as Manifest
-    from discreet.releases.table_measures import TableMeasures as TableMeasures
     from discreet.requirements.attackers.km_anonymity import KmAnonymity as KmAnonymity
     from discreet.requirements.closeness import TCloseness as TCloseness
     from discreet.requirements.diversity import DistinctLDiversity as DistinctLDiversity

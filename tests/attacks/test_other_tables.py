@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.api.attack_table import KNOW_THE_METHOD, attack_table
-from discreet.api.other_table import TableShape, open_table
-from discreet.attacks.tables.joint_tables import join_tables, nearest_rows
+from discreet.addons.tables.attack_table import KNOW_THE_METHOD, attack_table
+from discreet.addons.tables.joint_tables import join_tables, nearest_rows
+from discreet.addons.tables.other_table import TableShape, open_table
 from discreet.errors import InputError
 
 ROLES = {"quasi": ["age", "zip"], "sensitive": ["disease"]}

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.api.attack_table import attack_table
+from discreet.addons.tables.attack_table import attack_table
 
 K = 3
 WIDTHS = (5, 10, 20, 40)  # of the bands of each state, finest first

@@ -102,19 +102,18 @@ def attack(
             raise InputError(
                 "--population and --quick are for release folders. Attack the table without."
             )
-        from discreet.api.attack_table import attack_table
-        from discreet.report.terminal import table_attack_lines
+        import discreet
 
         chosen = _chosen(attacks, knowledge)
         with out.progress() as progress:
-            of_table = attack_table(
+            of_table = discreet.attack_table(
                 releases[0], original=original, job=job, quasi=column_names(quasi),
                 sensitive=column_names(sensitive), control=control, attacks=chosen,
                 suppressed=suppressed or (), threshold=threshold, seconds=seconds,
                 progress=progress,
             )  # fmt: skip
         out.page(page, of_table, language)
-        lines = str(of_table).splitlines() if out.verbose else table_attack_lines(of_table)
+        lines = str(of_table).splitlines() if out.verbose else of_table.brief()
         out.result(of_table.to_dict(), lines)
         return
     from discreet.api.attack import attack as run_attack

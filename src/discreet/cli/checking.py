@@ -273,10 +273,10 @@ def measure(
 ) -> None:
     """Measure the utility of a release, or of a table of any tool, against the original."""
     if release.is_file():
-        from discreet.api.measure_table import measure_table
+        import discreet
 
         with out.progress() as progress:
-            of_table = measure_table(
+            of_table = discreet.measure_table(
                 release, original=original, job=job, quasi=column_names(quasi),
                 sensitive=column_names(sensitive), control=control,
                 suppressed=suppressed or (), queries=1000 if queries is None else queries,

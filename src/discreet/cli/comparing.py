@@ -1,4 +1,4 @@
-"""``discreet compare`` and ``compare-tables``: several methods, or outputs of several tools."""
+"""``discreet compare``: several methods beside each other."""
 
 from __future__ import annotations
 
@@ -7,14 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.checking import (
-    QuasiColumns,
-    RolesJob,
-    SensitiveColumns,
-    SuppressedCells,
-    column_names,
-)
-from discreet.cli.console import CommandOutput, PageFile, PageLanguage, shared
+from discreet.cli.console import CommandOutput, shared
 
 
 @shared("json", "quiet", example="discreet compare job.yaml --vary l=2,3 --output comparison")
@@ -92,35 +85,6 @@ def compare(
     out.result(comparison.to_dict(), lines)
     if not comparison.published:
         raise typer.Exit(1 if any(point.infeasible for point in comparison.points) else 2)
-
-
-@shared("json", "quiet", example="discreet compare-tables a.csv b.csv --original job.yaml")
-def compare_tables(
-    out: CommandOutput,
-    tables: Annotated[list[Path], typer.Argument(help="Tables of any tools.")],
-    original: Annotated[
-        Path, typer.Option("--original", help="The original of all: a job file, or a table.")
-    ],
-    quasi: QuasiColumns = None,
-    sensitive: SensitiveColumns = None,
-    job: RolesJob = None,
-    suppressed: SuppressedCells = None,
-    queries: Annotated[int, typer.Option(min=0, help="Number of random COUNT queries.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of guesses and queries.")] = 0,
-    page: PageFile = None,
-    language: PageLanguage = "en",
-) -> None:
-    """Compare tables of several tools made from one original: risk against utility."""
-    from discreet.api.compare_tables import compare_tables as run_compare
-
-    with out.progress() as progress:
-        comparison = run_compare(
-            tables, original=original, job=job, quasi=column_names(quasi),
-            sensitive=column_names(sensitive), suppressed=suppressed or (), queries=queries,
-            seed=seed, progress=progress,
-        )  # fmt: skip
-    out.page(page, comparison, language)
-    out.result(comparison.to_dict(), str(comparison))
 
 
 def seconds_of(written: str) -> float:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from discreet.attacks.run import AttackReport
     from discreet.knowledge.population import Population
     from discreet.ledger.ledger import Ledger
-    from discreet.releases.table_measures import ColumnShapes
+    from discreet.releases.column_shapes import ColumnShapes
 
 
 def audit_reading(
@@ -220,7 +220,7 @@ def _kept(
     formed: FormedTables, manifest: Manifest, reading: Reading
 ) -> tuple[AnalystErrors, ColumnShapes]:
     """Return the errors of analysts who use the release, and the shapes of its columns."""
-    from discreet.releases.table_measures import ColumnShapes  # importing it takes time
+    from discreet.releases.column_shapes import ColumnShapes  # importing it takes time
 
     utility = read_utility(reading.tables, formed.original, manifest)
     errors = analyst_errors(utility.original, utility.for_analysts, utility.weights)

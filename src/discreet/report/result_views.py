@@ -6,15 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from discreet.attacks.run import AttackReport
-from discreet.attacks.tables.table_attack import TableAttack
-from discreet.attacks.tables.table_comparison import TableComparison
 from discreet.job.table_check import Check
 from discreet.job.table_profile import Profile
 from discreet.releases.audit.audit import Audit
-from discreet.releases.table_measures import TableMeasures
 from discreet.report.charts.chart import Chart
 from discreet.report.charts.result_charts import belief_chart, picture_charts
-from discreet.report.pages.attack_page import attack_page, table_attack_page
+from discreet.report.pages.attack_page import attack_page
 from discreet.report.pages.check_page import check_charts, check_page
 from discreet.report.pages.measure_page import (
     comparison_charts,
@@ -24,11 +21,6 @@ from discreet.report.pages.measure_page import (
 )
 from discreet.report.pages.profile_page import profile_charts, profile_page
 from discreet.report.pages.release_page import audit_page
-from discreet.report.pages.table_pages import (
-    comparison_of_tables_page,
-    table_measures_page,
-    tables_charts,
-)
 from discreet.report.pieces import Page
 from discreet.utility.comparison import Comparison
 from discreet.utility.figures import Measures, ProjectedMeasures
@@ -45,9 +37,6 @@ MEASURED = ResultView(lambda m: measure_page(m.to_dict()), lambda m: measure_cha
 VIEWS: dict[type[Any], ResultView] = {
     Audit: ResultView(audit_page, lambda audit: picture_charts(audit.picture)),
     AttackReport: ResultView(attack_page, lambda a: [belief_chart(a.findings, a.threshold)]),
-    TableAttack: ResultView(table_attack_page, lambda _: []),
-    TableComparison: ResultView(comparison_of_tables_page, tables_charts),
-    TableMeasures: ResultView(table_measures_page, lambda _: []),
     Measures: MEASURED,
     ProjectedMeasures: MEASURED,
     Comparison: ResultView(comparison_page, comparison_charts),

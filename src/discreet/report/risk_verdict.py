@@ -26,7 +26,7 @@ from discreet.statements import Statement
 
 if TYPE_CHECKING:
     from discreet.attacks.run import AttackReport
-    from discreet.releases.table_measures import ColumnShapes
+    from discreet.releases.column_shapes import ColumnShapes
 
 
 READY, LOOK, REFUSE = "Ready to sign", "Look at these", "Do not publish"

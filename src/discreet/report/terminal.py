@@ -41,13 +41,11 @@ from discreet.utility.figures import Measures
 
 if TYPE_CHECKING:
     from discreet.attacks.run import AttackReport
-    from discreet.attacks.tables.table_attack import TableAttack
     from discreet.job.proposing.role_judgement import Proposal
     from discreet.job.table_profile import Profile
     from discreet.report.risk_verdict import RiskVerdict
 
 RISKIEST = 3  # sets of quasi-identifiers that are shown
-MOST_ATTACKERS = 12  # who guess, that are shown
 NAMED = 8  # columns of a role that are named
 BULLET = "  - "
 _MARGIN = re.compile(r" *(?:- )?")
@@ -188,20 +186,6 @@ def attack_lines(report: AttackReport) -> list[str]:
         "apply: --verbose. A page with plots: --page FILE."
     )
     return lines
-
-
-def table_attack_lines(found: TableAttack) -> list[str]:
-    """Return what attackers learn from a table of any tool."""
-    lines = [found.summary, found.reading, *found.remarks]
-    if found.attackers:
-        lines += ["", *found.lines(MOST_ATTACKERS), ""]
-        lines.append(
-            "success: right guesses; without: the same guess without the table; holdout: about "
-            "persons who are not in the table; excess: what is due to being in it."
-        )
-    if found.exact is not None:
-        lines += ["", *found.exact.lines()]
-    return [*lines, "All results: --verbose or --json. A page: --page FILE."]
 
 
 def measure_lines(measures: Utility) -> list[str]:

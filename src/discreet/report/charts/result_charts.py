@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from discreet.attacks.base import Finding
     from discreet.methods.codip.frontier import Frontier
     from discreet.releases.analyst_errors import AnalystErrors
-    from discreet.releases.table_measures import ColumnShapes
+    from discreet.releases.column_shapes import ColumnShapes
     from discreet.utility.comparison import Comparison, Point
 
 STRIPS = 8  # findings in the plot of beliefs, those with the greatest beliefs

@@ -46,7 +46,6 @@ from discreet.statements import Statement
 if TYPE_CHECKING:
     from discreet.attacks.risk import Risk
     from discreet.attacks.run import AttackReport
-    from discreet.attacks.tables.table_attack import TableAttack
 
 COMMAND = "discreet attack RELEASE --original JOB --page attacks.html"
 TONES: dict[str, Tone] = {WITHIN: "good", EXCEEDED: "bad", NO_GUARANTEE: "warn", NO_BETTER: "good"}
@@ -100,64 +99,11 @@ def attack_page(
     )
 
 
-def table_attack_page(found: TableAttack) -> Page:
-    """Return the page of attacks on a table of any tool."""
-    worst = found.strongest
-    gaining = sum(one.is_significant for one in found.attackers)
-    sections = []
-    if found.attackers:
-        sections.append(Section(label("attackers"), _guesses(found), label("attackers")))
-    if found.exact is not None:
-        exact_part = joined([worst_attackers(found.exact), attack_details(found.exact)])
-        sections.append(Section(label("details"), exact_part, label("details")))
-    cards = [Card("rows", label("rows"), found.rows, f"{found.rows:,}")]
-    if found.attackers:
-        total = len(found.attackers)
-        shown = label("of", count=gaining, total=total)
-        cards.append(Card("gaining", label("attackers-who-gain"), gaining, shown))
-    if worst is not None:
-        rate = worst.success.share
-        cards.append(Card("greatest-gain", label("success"), rate, f"{rate:.1%}", worst.aim))
-    return Page(
-        kind=label("attack-report"),
-        subject="",
-        heading=found.summary,
-        tone="warn" if worst is not None or found.exact is not None else "good",
-        lede=(found.reading, *found.remarks),
-        cards=cards,
-        sections=sections,
-    )
-
-
-def _guesses(found: TableAttack) -> Markup:
-    """Return a line for each attacker who guesses, those who gain most first."""
-    rows = []
-    for one in sorted(found.attackers, key=lambda attacker: -attacker.gain):
-        excess = one.excess
-        rows.append(
-            (
-                explained(exact(one.attack), Statement("attack.who", knowledge=one.knowledge)),
-                _aim(one.aim),
-                _criterion(one.criterion),
-                f"{one.success.share:.1%}",
-                f"{one.success.interval[0]:.1%} – {one.success.interval[1]:.1%}",
-                f"{one.baseline.share:.1%}",
-                "–" if one.control is None else f"{one.control.share:.1%}",
-                "–" if excess is None else f"{excess[0]:.1%}",
-            )
-        )
-    head = labels(
-        "attacker", "what-is-learnt", "criterion", "success", "interval", "without-the-table",
-        "holdout", "excess",
-    )  # fmt: skip
-    return table(head, rows, range(3, 8))
-
-
 def worst_attackers(report: AttackReport, most: int = LINES) -> Markup:
     """Return a line for each aim and background knowledge: the worst attacker of its kind."""
     rows = [
         (
-            _aim(finding.aim),
+            shown_aim(finding.aim),
             exact(str(finding.attacker)),
             finding.also_knows or Statement("also-knows.nothing"),
             label("of", count=finding.newly_certain, total=finding.targets)
@@ -179,7 +125,7 @@ def worst_attackers(report: AttackReport, most: int = LINES) -> Markup:
     return joined([*counted, table(head, rows, range(3, 7)), remarks])
 
 
-def _aim(aim: str) -> str:
+def shown_aim(aim: str) -> str:
     """Return an aim: the name of an attribute, unless it has words."""
     return aim if isinstance(aim, Statement) else exact(aim)
 
@@ -187,10 +133,10 @@ def _aim(aim: str) -> str:
 def criteria(report: AttackReport) -> Markup:
     """Return the worst attacker for each criterion of the Article 29 Working Party."""
     rows = [
-        (_criterion(criterion), label("no-attack-applies"), "–", "–", "–")
+        (criterion_words(criterion), label("no-attack-applies"), "–", "–", "–")
         if worst is None
         else (
-            _criterion(criterion),
+            criterion_words(criterion),
             explained(exact(worst.title), Statement("attack.who", knowledge=worst.knowledge)),
             f"{worst.greatest:.1%}",
             f"{worst.baseline:.1%}",
@@ -204,7 +150,7 @@ def criteria(report: AttackReport) -> Markup:
     return table(head, rows, (2, 3))
 
 
-def _criterion(criterion: Criterion) -> Statement:
+def criterion_words(criterion: Criterion) -> Statement:
     return Statement(f"criterion.{criterion.replace(' ', '-')}")
 
 
@@ -287,7 +233,7 @@ def _row(finding: Finding, *, again: bool) -> tuple[str, ...]:
     if how:
         verdict += [Markup("<br>"), tag("span", how, class_="soft")]
     return (
-        name, _aim(finding.shown_aim),
+        name, shown_aim(finding.shown_aim),
         Statement(f"count.{finding.counted}", count=finding.targets),
         mean, f"{finding.greatest:.1%}", above if finding.is_belief else "–",
         f"{finding.baseline:.1%}", "–" if finding.bound is None else f"{finding.bound:.1%}",

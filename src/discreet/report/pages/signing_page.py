@@ -40,7 +40,6 @@ from discreet.report.charts.result_charts import (
 )
 from discreet.report.pages.attack_page import attack_details, worst_attackers
 from discreet.report.pages.release_page import origin
-from discreet.report.pages.table_pages import association_map
 from discreet.report.pieces import (
     Card,
     Page,
@@ -81,6 +80,7 @@ PARTLY = {
     "verdict.colleague-not-judged": StandardAttacker.COLLEAGUE,
     "verdict.archivist-without-ledger": StandardAttacker.ARCHIVIST,
 }
+SHADE = 0.85  # of the strongest association in a map
 SIGNED_COLUMNS = 16  # of the table before the signature; the others follow behind it
 
 
@@ -388,6 +388,24 @@ def _provenance(manifest: Manifest, review: Review) -> Markup:
     ]
     rows = [(name, tag("code", exact(day_text(fact)))) for name, fact in facts]
     return table(("", ""), rows)
+
+
+def association_map(
+    names: Sequence[str], before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]
+) -> Markup:
+    """Return the map: above the diagonal the original, below it the table; darker is stronger."""
+    rows = []
+    for i, name in enumerate(names):
+        cells: list[Markup] = [exact(name)]
+        for j in range(len(names)):
+            strength = (before if j > i else after)[i][j]
+            shade = f"--strength: {SHADE * strength:.0%}"
+            shown = tag("span", f"{strength:.2f}", class_="strength", style=shade)
+            cells.append(Markup("") if i == j else shown)
+        rows.append(cells)
+    head = (label("column"), *(exact(name) for name in names))
+    drawn = table(head, rows, range(1, len(head)))
+    return joined([paragraph(label("association-map")), drawn])
 
 
 def _sample(sample: SampledRows) -> Markup:

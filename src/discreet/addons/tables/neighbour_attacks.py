@@ -13,15 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from discreet.attacks.base import Criterion
-from discreet.attacks.tables.joint_tables import (
+from discreet.addons.tables.joint_tables import (
     JointColumn,
     JointTables,
     Neighbours,
     distances_between,
     nearest_rows,
 )
-from discreet.attacks.tables.success import Rate, Success
+from discreet.addons.tables.success import Rate, Success
+from discreet.attacks.base import Criterion
 from discreet.statements import Statement
 from discreet.table.budgets import SAMPLE
 from discreet.typing import Codes, Floats, Ints

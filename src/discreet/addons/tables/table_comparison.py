@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.attacks.tables.success import Success
-from discreet.releases.table_measures import TableMeasures
+from discreet.addons.tables.pages import comparison_of_tables_page, tables_charts
+from discreet.addons.tables.success import Success
+from discreet.addons.tables.table_measures import TableMeasures
+from discreet.report.charts.chart import Chart
+from discreet.report.pieces import Page
 from discreet.result import Result
 from discreet.statements import Statement
 
@@ -111,6 +115,12 @@ class TableComparison(Result):
             "best": self.best,
             "dominated": self.dominated,
         }
+
+    def _page(self) -> Page:
+        return comparison_of_tables_page(self)
+
+    def _charts(self) -> Sequence[Chart]:
+        return tables_charts(self)
 
     def __str__(self) -> str:
         wide = max(5, *(len(compared.name) for compared in self.tables))

@@ -6,10 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.addons.tables.pages import table_attack_page
+from discreet.addons.tables.success import Success
 from discreet.attacks.run import AttackReport
-from discreet.attacks.tables.success import Success
+from discreet.report.charts.chart import Chart
+from discreet.report.pieces import Page
 from discreet.result import Result
 from discreet.statements import Statement, as_data
+
+SHOWN = 12  # attackers who guess
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,25 @@ class TableAttack(Result):
                 line += f"  {attacker.control.share:>7.1%}  {shown_excess:>6}"
             lines.append(line)
         return lines
+
+    def brief(self) -> list[str]:
+        """Return what attackers learn, those who gain most."""
+        lines = [self.summary, self.reading, *self.remarks]
+        if self.attackers:
+            lines += ["", *self.lines(SHOWN), ""]
+            lines.append(
+                "success: right guesses; without: the same guess without the table; holdout: about "
+                "persons who are not in the table; excess: what is due to being in it."
+            )
+        if self.exact is not None:
+            lines += ["", *self.exact.lines()]
+        return [*lines, "All results: --verbose or --json. A page: --page FILE."]
+
+    def _page(self) -> Page:
+        return table_attack_page(self)
+
+    def _charts(self) -> Sequence[Chart]:
+        return ()
 
     def __str__(self) -> str:
         parts: list[Sequence[str]] = [[self.summary, self.reading, *self.remarks]]

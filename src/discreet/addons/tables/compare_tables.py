@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.api.measure_table import read_opened
-from discreet.api.other_table import OtherTable, open_table
-from discreet.attacks.tables.joint_tables import join_tables
-from discreet.attacks.tables.neighbour_attacks import neighbour_attacks
-from discreet.attacks.tables.table_comparison import ComparedTable, TableComparison
+from discreet.addons.tables.joint_tables import join_tables
+from discreet.addons.tables.measure_table import read_opened
+from discreet.addons.tables.neighbour_attacks import neighbour_attacks
+from discreet.addons.tables.other_table import OtherTable, open_table
+from discreet.addons.tables.table_comparison import ComparedTable, TableComparison
 from discreet.errors import InputError
 from discreet.job.model import Job
 from discreet.methods.base import Progress, no_progress

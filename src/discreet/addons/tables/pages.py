@@ -1,4 +1,4 @@
-"""Pages of tables of other tools: what one is worth, and several side by side."""
+"""Pages of tables of other tools: what attackers learn, what one is worth, several side by side."""
 
 from __future__ import annotations
 
@@ -9,26 +9,31 @@ from markupsafe import Markup
 
 from discreet.report.charts.chart import Chart, Mark, Scale
 from discreet.report.charts.result_charts import above
+from discreet.report.pages.attack_page import (
+    attack_details,
+    criterion_words,
+    shown_aim,
+    worst_attackers,
+)
+from discreet.report.pages.signing_page import association_map
 from discreet.report.pieces import (
     Card,
     Page,
     Section,
     exact,
+    explained,
     figures,
     joined,
     label,
     labels,
-    paragraph,
     table,
-    tag,
 )
 from discreet.statements import Statement
 
 if TYPE_CHECKING:
-    from discreet.attacks.tables.table_comparison import TableComparison
-    from discreet.releases.table_measures import TableMeasures
-
-SHADE = 0.85  # of the strongest association in a map
+    from discreet.addons.tables.table_attack import TableAttack
+    from discreet.addons.tables.table_comparison import TableComparison
+    from discreet.addons.tables.table_measures import TableMeasures
 
 
 def table_measures_page(measures: TableMeasures) -> Page:
@@ -75,24 +80,6 @@ def _cards(measures: TableMeasures) -> Iterator[Card]:
     for key, value in (("association-error", measures.association_error),
                        ("distance-of-shape", measures.distance)):  # fmt: skip
         yield Card(key, label(key), value, f"{value:.1%}")
-
-
-def association_map(
-    names: Sequence[str], before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]
-) -> Markup:
-    """Return the map: above the diagonal the original, below it the table; darker is stronger."""
-    rows = []
-    for i, name in enumerate(names):
-        cells: list[Markup] = [exact(name)]
-        for j in range(len(names)):
-            strength = (before if j > i else after)[i][j]
-            shade = f"--strength: {SHADE * strength:.0%}"
-            shown = tag("span", f"{strength:.2f}", class_="strength", style=shade)
-            cells.append(Markup("") if i == j else shown)
-        rows.append(cells)
-    head = (label("column"), *(exact(name) for name in names))
-    drawn = table(head, rows, range(1, len(head)))
-    return joined([paragraph(label("association-map")), drawn])
 
 
 def comparison_of_tables_page(comparison: TableComparison) -> Page:
@@ -153,3 +140,56 @@ def tables_charts(comparison: TableComparison) -> Sequence[Chart]:
             table=tuple((name, f"{risk:.1%}", f"{error:.1%}") for name, risk, error in points),
         )
     ]
+
+
+def table_attack_page(found: TableAttack) -> Page:
+    """Return the page of attacks on a table of any tool."""
+    worst = found.strongest
+    gaining = sum(one.is_significant for one in found.attackers)
+    sections = []
+    if found.attackers:
+        sections.append(Section(label("attackers"), _guesses(found), label("attackers")))
+    if found.exact is not None:
+        exact_part = joined([worst_attackers(found.exact), attack_details(found.exact)])
+        sections.append(Section(label("details"), exact_part, label("details")))
+    cards = [Card("rows", label("rows"), found.rows, f"{found.rows:,}")]
+    if found.attackers:
+        total = len(found.attackers)
+        shown = label("of", count=gaining, total=total)
+        cards.append(Card("gaining", label("attackers-who-gain"), gaining, shown))
+    if worst is not None:
+        rate = worst.success.share
+        cards.append(Card("greatest-gain", label("success"), rate, f"{rate:.1%}", worst.aim))
+    return Page(
+        kind=label("attack-report"),
+        subject="",
+        heading=found.summary,
+        tone="warn" if worst is not None or found.exact is not None else "good",
+        lede=(found.reading, *found.remarks),
+        cards=cards,
+        sections=sections,
+    )
+
+
+def _guesses(found: TableAttack) -> Markup:
+    """Return a line for each attacker who guesses, those who gain most first."""
+    rows = []
+    for one in sorted(found.attackers, key=lambda attacker: -attacker.gain):
+        excess = one.excess
+        rows.append(
+            (
+                explained(exact(one.attack), Statement("attack.who", knowledge=one.knowledge)),
+                shown_aim(one.aim),
+                criterion_words(one.criterion),
+                f"{one.success.share:.1%}",
+                f"{one.success.interval[0]:.1%} – {one.success.interval[1]:.1%}",
+                f"{one.baseline.share:.1%}",
+                "–" if one.control is None else f"{one.control.share:.1%}",
+                "–" if excess is None else f"{excess[0]:.1%}",
+            )
+        )
+    head = labels(
+        "attacker", "what-is-learnt", "criterion", "success", "interval", "without-the-table",
+        "holdout", "excess",
+    )  # fmt: skip
+    return table(head, rows, range(3, 8))

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.api.other_table import OtherTable, holdout_of, open_table
+from discreet.addons.tables.other_table import OtherTable, holdout_of, open_table
+from discreet.addons.tables.table_measures import TableMeasures, TableReading
 from discreet.errors import InputError
 from discreet.job.model import Job
 from discreet.methods.base import Progress, no_progress
-from discreet.releases.table_measures import TableMeasures, TableReading
 from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable
 from discreet.typing import Codes

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from discreet.addons.tables.joint_tables import JointColumn, JointTables
+from discreet.addons.tables.success import Rate, Success
 from discreet.attacks.base import Criterion
-from discreet.attacks.tables.joint_tables import JointColumn, JointTables
-from discreet.attacks.tables.success import Rate, Success
 from discreet.statements import Statement
 from discreet.table.budgets import SAMPLE
 from discreet.typing import Bools, Codes, Ints

@@ -2,7 +2,7 @@
 
 The original is a job (its source, roles and hierarchies), or a table with the roles of a call or
 those that ``init`` would propose. Cells of the table are rewritten in our notation
-(``hierarchies/other_notations.py``), so that what reads our own releases reads it too.
+(``cells.py``), so that what reads our own releases reads it too.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from discreet.addons.tables.cells import read_cells
 from discreet.api.opened_release import names_job
 from discreet.errors import InputError
 from discreet.hierarchies.cells import SUPPRESSED
-from discreet.hierarchies.other_notations import read_cells
 from discreet.io.frames import code_frame, code_series, frame_columns, plain_frame, unwrapped_frame
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table

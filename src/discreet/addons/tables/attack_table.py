@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from discreet.addons.tables.joint_tables import JointTables, join_tables
+from discreet.addons.tables.neighbour_attacks import link_records, neighbour_attacks
+from discreet.addons.tables.other_table import OtherTable, TableShape, holdout_of, open_table
+from discreet.addons.tables.predicates import single_out
+from discreet.addons.tables.success import Success
+from discreet.addons.tables.table_attack import TableAttack
 from discreet.api.attack import parse_attacks
-from discreet.api.other_table import OtherTable, TableShape, holdout_of, open_table
 from discreet.attacks.base import Attack
 from discreet.attacks.registry import all_attacks
 from discreet.attacks.run import AttackReport, run_attacks
-from discreet.attacks.tables.joint_tables import JointTables, join_tables
-from discreet.attacks.tables.neighbour_attacks import link_records, neighbour_attacks
-from discreet.attacks.tables.predicates import single_out
-from discreet.attacks.tables.success import Success
-from discreet.attacks.tables.table_attack import TableAttack
 from discreet.errors import InputError
 from discreet.job.model import Job
 from discreet.methods.base import Progress, no_progress

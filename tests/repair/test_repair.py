@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,7 @@ from discreet.errors import InputError, JobError, RiskError
 from discreet.job.edits import Edit
 from discreet.job.model import Job
 from discreet.job.parts import Attribute
+from discreet.releases.analyst_errors import AnalystError
 from discreet.statements import Statement
 
 JOB = """\
@@ -209,6 +211,39 @@ def test_a_column_of_names_is_not_published(tmp_path):
     assert found.before.word is None
     assert found.repairs[0].verdict == "Ready to sign"
     assert found.repairs[0].job.attributes["surname"].role == "drop"
+
+
+def test_times_that_identify_are_published_in_coarser_values(tmp_path):
+    rng = np.random.default_rng(1)
+    at = [f"2024-0{month}-11 {hour}:{minute}:{second}" for month, hour, minute, second in
+          rng.integers((1, 10, 10, 10), (10, 24, 60, 60), (300, 4))]  # fmt: skip
+    attributes = {name: {"role": "quasi-identifier"} for name in ("age", "at", "sex")}
+    asked = Job(
+        attributes={**attributes, "disease": {"role": "sensitive"}},
+        requirements=[{"k-anonymity": {"k": 5}}, {"distinct-l-diversity": {"l": 2}}],
+        method="mondrian",
+    )
+    table = people(300, at=at).with_columns(pl.col("age").cast(pl.String))
+    found = dc.repair(table, asked, budget=60)
+    assert found.before.refused == ("at",)
+    (coarser,) = [one for one in found.repairs if one.job.attributes["at"].finest][:1]
+    assert coarser.job.attributes["at"].role == "quasi-identifier"
+    assert "Analysts see 'at' in coarser values." in "\n".join(coarser.text())
+    assert published_word(table, coarser.job, tmp_path / "release") == coarser.verdict
+
+
+def test_counts_that_are_worse_than_without_a_link_are_named():
+    sentence = (
+        "Counts are worse than from two tables without any link: off by 30.0% instead of 10.0%"
+    )
+    worse, better = AnalystError(0.3, 0.1), AnalystError(0.1, 0.3)
+    trial = repairing.Trial("Look at these", (), loss=0.2, count_error=worse)
+    listed = repairing.Repairs(
+        trial, (repairing.Repair((), Job.parse(JOB), trial, ()),), 1, False, 1, 0
+    )
+    assert sum(sentence in line for line in listed.lines()) == 2  # of the job, and of the repair
+    assert not replace(trial, count_error=better).worse_counts
+    assert not replace(trial, count_error=AnalystError(0.1, 0.1)).worse_counts
 
 
 def test_nothing_to_repair(tmp_path, job):

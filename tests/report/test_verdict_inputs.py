@@ -20,6 +20,7 @@ from discreet.attacks.registry import ATTACKS
 from discreet.attacks.run import AttackReport
 from discreet.job.attackers import JobAttackers
 from discreet.job.parts import SignOff
+from discreet.releases.analyst_errors import AnalystError, AnalystErrors
 from discreet.releases.manifest import Manifest, SinglingOut
 from discreet.report.risk_verdict import LOOK, READY, REFUSE, Review, RiskVerdict, risk_verdict
 
@@ -246,6 +247,21 @@ def test_a_release_that_serves_no_better_than_unlinked_tables_says_so(tmp_path):
         page = (tmp_path / f"{k}.private.html").read_text(encoding="utf-8")
         assert any(said in line for line in release.verdict().lines()) is useless
         assert (said in page) is useless
+
+
+def test_worse_counts_are_said_where_shares_are_better(tmp_path):
+    frame = pl.DataFrame({"q": [n % 4 for n in range(80)], "s": list("abcd") * 20})
+    attributes = {"q": {"role": "quasi-identifier"}, "s": {"role": "sensitive"}}
+    release = dc.publish(frame, dc.Job(attributes=attributes, method="mondrian"), seed=1)
+    release.save(tmp_path / "release", attack=60, accept_risk=REASON)
+    worse = AnalystErrors(AnalystError(0.3, 0.1), AnalystError(0.1, 0.2), None)
+    release.review = replace(release.review, errors=worse)
+    (said,) = release.verdict().utility
+    assert (said.id, said.parameters) == (
+        "verdict.counts-worse", {"release": 0.3, "unlinked": 0.1}
+    )  # fmt: skip
+    assert said in release.verdict().lines()
+    assert said in release.private_page().html()
 
 
 def test_an_evidence_pack_starts_with_the_verdict_and_says_met_to_none_against_it(tmp_path):

@@ -16,7 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from discreet.errors import HierarchyError
 from discreet.hierarchies.automatic import propose
+from discreet.hierarchies.hierarchy import count_levels
+from discreet.hierarchies.specs import Automatic
+from discreet.job.direct_identifiers import UNIQUE_AT_MOST
 from discreet.job.edits import REMOVED, Edit
 from discreet.job.model import Job
 from discreet.methods.registry import METHODS
@@ -161,7 +165,7 @@ def unpublish_refused(situation: Situation) -> Iterator[Change]:
         yield _unpublishing(situation, "unpublish-refused", situation.refused)
 
 
-@solves(*_GROUPS, *_RISKS)
+@solves(*_GROUPS, *_RISKS, Problem.REIDENTIFIED)
 def remove_link(situation: Situation) -> Iterator[Change]:
     """Publish quasi-identifiers and sensitive attributes in two tables without a link.
 
@@ -203,6 +207,48 @@ def coarsen_unchanged(situation: Situation) -> Iterator[Change]:
             Statement("repair.coarsen.cost", columns=names),
             columns=tuple(names),
         )
+
+
+@solves(Problem.REFUSED, Problem.SINGLED_OUT, Problem.REIDENTIFIED, *_RISKS)
+def coarsen_lowest_levels(situation: Situation) -> Iterator[Change]:
+    """Publish quasi-identifiers no finer than the next level of their hierarchies.
+
+    Those that are refused; or else those that distinguish most persons.
+    """
+    refused = [name for name in situation.refused if name in situation.job.attributes]
+    quasi = situation.columns(Role.QUASI_IDENTIFIER)
+    names = _by_entropy([column for column in quasi if not refused or column.name in refused])
+    level_of = {name: _next_level(situation, name) for name in names}
+    for chosen in _growing([name for name in names if level_of[name]]):
+        edits = [Edit(("attributes", name, "finest"), level_of[name]) for name in chosen]
+        yield Change(
+            "finest",
+            tuple(edits),
+            Statement("repair.finest", columns=chosen),
+            Statement("repair.finest.cost", columns=chosen),
+            columns=tuple(chosen),
+        )
+
+
+def _next_level(situation: Situation, name: str) -> int | None:
+    """The first level that joins values above the present finest one, and says something.
+
+    Of a column that is refused: at which few rows have a label of their own.
+    """
+    attribute = situation.job.attributes[name]
+    try:
+        spec = attribute.hierarchy or Automatic()
+        hierarchy = spec.build(situation.table[name], situation.job.folder)
+    except HierarchyError:
+        return None
+    present = (hierarchy.number_of(attribute.finest) if attribute.finest else 0) or 0
+    counts = count_levels(situation.table[name], hierarchy)
+    alone = UNIQUE_AT_MOST if name in situation.refused else 1.0
+    for number in range(present + 1, hierarchy.height + 1):
+        rows = np.array(counts[number].rows)
+        if 1 < len(rows) < len(counts[present].rows) and (rows == 1).sum() <= alone * rows.sum():
+            return number
+    return None
 
 
 @solves(*_RISKS, Problem.INFEASIBLE)

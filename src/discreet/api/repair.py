@@ -100,14 +100,14 @@ class Repair:
         """The repair in lines of text."""
         trial = self.trial
         figures = [f"information loss {_percent(trial.loss)}"]
-        if trial.count_error is not None:
-            error = trial.count_error
+        error = trial.count_error
+        if error is not None and not trial.worse_counts:
             figures.append(
                 f"error of counts {error.release:.1%} (without any link {error.unlinked:.1%})"
             )
         figures.append(f"rows lost {trial.rows_lost:,} of {trial.rows:,}")
         return [
-            f"{self.verdict}, with {', '.join(figures)}.",
+            " ".join([f"{self.verdict}, with {', '.join(figures)}.", *trial.worse_counts]),
             *(f"     {_at(numbers)}{text}" for numbers, text in self.lines),
             f"   Cost: {' '.join(dict.fromkeys(change.cost for change in self.changes))}",
         ]
@@ -171,7 +171,9 @@ class Repairs:
         coarse = Problem.COARSE in before.problems and Problem.EMPTY not in before.problems
         if coarse and before.loss is not None:
             lines.append(f"  - the quasi-identifiers lose {before.loss:.1%} of their information.")
-        lines += [f"  - {self.blocking}"] if self.blocking else []
+        lines += [
+            f"  - {sentence}" for sentence in (self.blocking, *before.worse_counts) if sentence
+        ]
         ended = ""
         if self.cut:
             more = f" with {self.untried} changes untried" if self.untried else ""

@@ -29,6 +29,7 @@ from discreet.pipeline.run import make_release
 from discreet.releases.analyst_errors import AnalystError, analyst_errors
 from discreet.releases.measure import measure_release, read_utility
 from discreet.report.risk_verdict import LOOK, READY, REFUSE, Review, RiskVerdict
+from discreet.statements import Statement
 from discreet.table.budgets import FIGURE_ROWS
 from discreet.table.interrupts import OutOfTimeError, within
 from discreet.table.roles import Role
@@ -85,6 +86,11 @@ class Trial:
         if self.word == LOOK:
             return Grade.LOOK_AND_COARSE if coarse else Grade.LOOK
         return Grade.COARSE if coarse else Grade.READY
+
+    @property
+    def worse_counts(self) -> list[Statement]:
+        """A sentence where counts are worse than without any link."""
+        return [] if self.count_error is None else self.count_error.worse_counts
 
     @property
     def usable(self) -> bool:

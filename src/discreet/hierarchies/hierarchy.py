@@ -46,6 +46,7 @@ class Hierarchy:
     leaves: int  # of the whole hierarchy
     place: str = ""  # its origin, for messages: a file, or "automatic"
     level_names: tuple[str, ...] = ()  # of levels 1, 2, …, where the source names them
+    finest: int = 0  # the level of the source's hierarchy that is level 0 here
 
     @property
     def height(self) -> int:
@@ -65,6 +66,19 @@ class Hierarchy:
         for step in self.steps[lower:upper]:
             nodes = step[nodes]
         return nodes
+
+    def number_of(self, level: int | str) -> int | None:
+        """Return the number of a level above the values, by number or name; None if it lacks it."""
+        if isinstance(level, str):
+            names = self.level_names
+            return names.index(level) + 1 if level in names else None
+        return level if 1 <= level <= self.height else None
+
+    @property
+    def levels_in_words(self) -> str:
+        """A sentence that lists its levels."""
+        names = f" ({', '.join(self.level_names)})" if self.level_names else ""
+        return f"It has levels 1 to {self.height}{names}."
 
     def distance(self, first: Codes, second: Codes) -> NDArray[np.float64]:
         """The height of the lowest common ancestor of two leaves, over the hierarchy's height.

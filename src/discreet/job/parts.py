@@ -110,6 +110,7 @@ _ROLES_OF: dict[str, tuple[tuple[Role, ...], str, str]] = {
     "importance": (
         (Role.QUASI_IDENTIFIER,), "an importance is for quasi-identifiers", "Remove it."
     ),
+    "finest": ((Role.QUASI_IDENTIFIER,), "'finest' is for quasi-identifiers", "Remove it."),
     "distance": ((Role.SENSITIVE,), "a distance is for sensitive attributes", "Remove it."),
     "rare": ((Role.SENSITIVE,), "'rare' is for sensitive attributes", "Remove it."),
     "round": ((Role.WEIGHT,), "'round' is for weights", "Remove it."),
@@ -134,6 +135,11 @@ class Attribute(Part):
     hierarchy: AnyHierarchy | None = Field(
         default=None,
         description="How its values generalize; built automatically where a method needs one.",
+    )
+    finest: Annotated[int, Field(ge=1)] | str | None = Field(
+        default=None,
+        description="Of a quasi-identifier: the finest level of its hierarchy that may be "
+        "published, by number or name. Its labels replace the values before the method runs.",
     )
     distance: Distance | None = Field(
         default=None,
@@ -228,6 +234,7 @@ class Attribute(Part):
             type: ValueType | Literal["text", "integer", "number", "date"] | None = ...,
             format: str | None = ...,
             hierarchy: HierarchySpec | Mapping[str, Any] | str | Path | None = ...,
+            finest: int | str | None = ...,
             distance: Distance | Literal["equal", "ordered", "hierarchical"] | None = ...,
             multi_valued: str | None = ...,
             columns: Collection[str] | None = ...,

@@ -172,6 +172,7 @@ def _attribute_entry(column: Column, task: Task, job: Job, masked: bool) -> Attr
         escaped=attribute is not None and attribute.escape,
         hierarchy=rows_of_hierarchy(hierarchy, column) if tree and hierarchy else None,
         knowledge=_knowledge_entry(column, task, job),
+        finest=None if hierarchy is None or sensitive else hierarchy.finest or None,
     )
 
 

@@ -25,7 +25,12 @@ from discreet.hierarchies.specs import Automatic
 from discreet.io.column_dictionary import canonical_text
 from discreet.io.knowledge import read_knowledge
 from discreet.io.tables import column_names, read_table
-from discreet.job.direct_identifiers import refusal
+from discreet.job.direct_identifiers import (
+    UNIQUE_AT_MOST,
+    direct_identifiers,
+    refusal,
+    unique_by,
+)
 from discreet.job.identifying import SEVERAL_ROWS
 from discreet.job.model import Job
 from discreet.job.sampling_weights import with_weights
@@ -35,6 +40,7 @@ from discreet.knowledge.table import Knowledge
 from discreet.methods.base import Ability, Progress, Secrets, Task, no_progress
 from discreet.methods.registry import unmet
 from discreet.methods.shared.judged_persons import unfit_for_persons
+from discreet.pipeline.rare_values import Treating, at_level
 from discreet.pipeline.read import SourceRows, read_source, require_columns, source_of
 from discreet.requirements.base import AttributeRequirement, Requirement, TableTerms
 from discreet.requirements.basis import Basis
@@ -137,6 +143,7 @@ def _columns_of(job: Job, table: CodedTable) -> _Columns:
     problems += spelling_problems(job, table)
     hierarchies = _build_hierarchies(job, table)
     table, hierarchies = _guard_notation(job, table, hierarchies)
+    table, hierarchies = _coarsened(job, table, hierarchies)
     return _Columns(table, bitmaps, marks, hierarchies, problems)
 
 
@@ -150,8 +157,6 @@ def _form(
     columns = _columns_of(job, source.table)
     problems, rare = columns.problems, None
     if any(attribute.rare is not None for attribute in job.attributes.values()):
-        from discreet.pipeline.rare_values import Treating
-
         treating = Treating(job, source)
         while treating.suppress(columns.table, columns.hierarchies):
             columns = _columns_of(job, treating.source.table)
@@ -437,7 +442,7 @@ def prepare_population(job: Job, path: str | Path) -> tuple[CodedTable, dict[str
     }
     require_columns(column_names(source), specs, str(source.path), source)
     table = read_table(source, specs)
-    return table, _build_hierarchies(job, table)
+    return _coarsened(job, table, _build_hierarchies(job, table))
 
 
 def _build_hierarchies(job: Job, table: CodedTable) -> dict[str, Hierarchy]:
@@ -447,7 +452,8 @@ def _build_hierarchies(job: Job, table: CodedTable) -> dict[str, Hierarchy]:
     for column in table:
         attribute = job.attributes.get(column.name)  # none for a bit
         spec = attribute.hierarchy if attribute else None
-        if spec is None and column.role is Role.QUASI_IDENTIFIER and job.method.needs_hierarchies:
+        wanted = job.method.needs_hierarchies or (attribute and attribute.finest is not None)
+        if spec is None and column.role is Role.QUASI_IDENTIFIER and wanted:
             spec = Automatic()
         if spec is None:
             continue
@@ -458,6 +464,46 @@ def _build_hierarchies(job: Job, table: CodedTable) -> dict[str, Hierarchy]:
     if problems:
         raise HierarchyError("\n".join(problems))
     return built
+
+
+def _coarsened(
+    job: Job, table: CodedTable, hierarchies: dict[str, Hierarchy]
+) -> tuple[CodedTable, dict[str, Hierarchy]]:
+    """Replace each value of a column by its label at the finest level that the job allows.
+
+    Methods, audit and attacks then see the labels as the column's values.
+    """
+    columns, trees = dict(table.columns), dict(hierarchies)
+    problems = []
+    for name, column in table.columns.items():
+        attribute = job.attributes.get(name)  # none for a bit
+        if attribute is None or attribute.finest is None:
+            continue
+        place, hierarchy = f"attributes.{name}.finest", hierarchies[name]
+        level = hierarchy.number_of(attribute.finest)
+        if level is None:
+            problems.append(
+                f"{place}: the hierarchy has no level {attribute.finest!r}. "
+                + hierarchy.levels_in_words
+            )
+        elif hierarchy.levels[level].nodes < 2:
+            problems.append(
+                f"{place}: all rows have one label at level {level}. Use a lower level, or give "
+                "the column the role 'drop'."
+            )
+        else:
+            columns[name], trees[name] = at_level(column, hierarchy, level)
+            unique = unique_by(columns[name])
+            direct = None if attribute.allow_identifying else direct_identifiers(column)
+            if direct is not None and unique > UNIQUE_AT_MOST * table.rows:
+                problems.append(
+                    f"attributes.{name}: {direct.sentence()}, and at level {level} of its "
+                    f"hierarchy {unique:,} of {table.rows:,} rows still have a label of their own. "
+                    "Use a higher 'finest', or the role 'identifier' or 'drop'."
+                )
+    if problems:
+        raise JobError(problems)
+    return replace(table, columns=columns), trees
 
 
 def knowledge_of_job(job: Job) -> dict[str, Knowledge]:

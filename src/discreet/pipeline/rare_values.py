@@ -46,7 +46,7 @@ import polars as pl
 
 from discreet.errors import InfeasibleError, InputError, JobError
 from discreet.hierarchies.cells import SUPPRESSED
-from discreet.hierarchies.hierarchy import Hierarchy, Level
+from discreet.hierarchies.hierarchy import Hierarchy, Level, level_from_groups
 from discreet.job.model import Job
 from discreet.job.parts import Attribute
 from discreet.pipeline.read import SourceRows
@@ -429,6 +429,28 @@ def _recoded_hierarchy(
             )
         )
     return replace(hierarchy, levels=tuple(levels))
+
+
+def at_level(column: Column, hierarchy: Hierarchy, number: int) -> tuple[Column, Hierarchy]:
+    """Return a column with the labels of a level as its values, and the levels from there on."""
+    cells = recode(column, np.full(column.cardinality, number), hierarchy)
+    assert cells.hierarchy is not None
+    lowest, *upper = cells.hierarchy.levels[number:]
+    node = lowest.node_of_leaf
+    values = level_from_groups(
+        np.arange(len(node), dtype=np.int32),
+        cells.column.text.to_list(),
+        lowest.leaves[node],
+        0,
+        lowest.loss[node],
+    )
+    coarser = replace(
+        cells.hierarchy,
+        levels=(values, *upper),
+        level_names=hierarchy.level_names[number:],
+        finest=number,
+    )
+    return cells.column, coarser
 
 
 class Treated(NamedTuple):

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.statements import Statement
 from discreet.table.budgets import AT_ONCE
 from discreet.table.coded_table import CodedTable, Column
 from discreet.typing import Floats
@@ -40,6 +41,13 @@ class AnalystError:
     def smaller(self) -> bool:
         """Whether the error is smaller than without any link, beyond rounding."""
         return self.release < self.unlinked * (1 - ROUNDING)
+
+    @property
+    def worse_counts(self) -> list[Statement]:
+        """A sentence where this is the error of counts, and worse than without any link."""
+        if self.release <= self.unlinked * (1 + ROUNDING):
+            return []
+        return [Statement("verdict.counts-worse", release=self.release, unlinked=self.unlinked)]
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,8 @@ class AttributeEntry(_Part):
     escaped: bool = False
     hierarchy: list[list[str | None]] | None = None  # of a distance or a level: a row a leaf
     knowledge: KnowledgeEntry | None = None  # of a quasi-sensitive attribute
+    # Of a quasi-identifier: the level of its hierarchy below which no cell is.
+    finest: int | None = Field(default=None, ge=1)
 
 
 class BitmapEntry(_Part):

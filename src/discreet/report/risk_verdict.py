@@ -171,7 +171,9 @@ def risk_verdict(
         reason = review.not_attacked
         reason = reason or Statement("verdict.not-attacked")
         figures = tuple(_singled_out(unique, choice, limits))
-        return replace(_decided(choice, figures, [reason, *remarks]), utility=_useless(review))
+        return replace(
+            _decided(choice, figures, [reason, *remarks]), utility=_worse_for_analysts(review)
+        )
     # What the chosen attackers learn, and which of them were not run.
     figures = (*_figures(attacks, choice, limits), *_singled_out(unique, choice, limits))
     remarks += _not_run(attacks, choice)
@@ -190,7 +192,7 @@ def risk_verdict(
         *_stronger_colleague(unique, choice),
         *(() if archivist else series),
     ]
-    return replace(decided, stronger=tuple(others), utility=_useless(review))
+    return replace(decided, stronger=tuple(others), utility=_worse_for_analysts(review))
 
 
 def _decided(choice: Choice, figures: tuple[RiskFigure, ...], remarks: list[str]) -> RiskVerdict:
@@ -199,11 +201,16 @@ def _decided(choice: Choice, figures: tuple[RiskFigure, ...], remarks: list[str]
     return RiskVerdict(word, choice, figures, tuple(remarks))
 
 
-def _useless(review: Review) -> tuple[str, ...]:
+def _worse_for_analysts(review: Review) -> tuple[str, ...]:
     """Say where the release serves analysts no better than two tables without any link."""
-    if review.errors is None or not review.errors.no_better_than_unlinked:
+    errors = review.errors
+    if errors is None:
         return ()
-    return (Statement("verdict.no-better-than-unlinked"),)
+    nothing = [Statement("verdict.no-better-than-unlinked")]
+    return (
+        *(nothing if errors.no_better_than_unlinked else []),
+        *([] if errors.counts is None else errors.counts.worse_counts),
+    )
 
 
 def _choice(manifest: Manifest, attackers: JobAttackers, ledger: bool) -> Choice:

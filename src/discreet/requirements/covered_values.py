@@ -246,10 +246,10 @@ class LevelledRequirement(SparingRequirement):
             return with_bits
         hierarchies = terms.hierarchies
         numbers = {
-            hierarchies[name].level_names.index(self.level) + 1
+            hierarchies[name].number_of(self.level)
             for name in with_bits.named or tuple(hierarchies)
-            if name in hierarchies and self.level in hierarchies[name].level_names
-        }
+            if name in hierarchies
+        } - {None}
         if len(numbers) != 1:
             return with_bits
         return with_bits.model_copy(update={"level": numbers.pop()})
@@ -275,5 +275,4 @@ class LevelledRequirement(SparingRequirement):
 def _levels(hierarchy: Hierarchy | None) -> str:
     if hierarchy is None:
         return "Give it a hierarchy, or name the attribute of the requirement."
-    names = f" ({', '.join(hierarchy.level_names)})" if hierarchy.level_names else ""
-    return f"It has levels 1 to {hierarchy.height}{names}."
+    return hierarchy.levels_in_words

@@ -120,8 +120,12 @@ def loss_of_cells(
     domain = original.cardinality if hierarchy is None else hierarchy.leaves
     loss = np.zeros(published.cardinality)
     cells = published.text.to_list()
-    if original.lost is not None:  # every cell is one of a column that was recoded before
-        return np.asarray(coverage.sums(original.lost) / np.maximum(coverage.size, 1), np.float64)
+    # What a cell of a column that was recoded before the method has lost already.
+    lost = (
+        {}
+        if original.lost is None
+        else dict(zip(original.text.to_list(), original.lost.tolist(), strict=True))
+    )
     # Ranges by their widths, all at once.
     ranges = coverage.ranges or reader.ranges(cells)
     loss[ranges.cell] = _widths(original, ranges)
@@ -129,7 +133,9 @@ def loss_of_cells(
     for cell in np.delete(np.arange(len(cells)), ranges.cell).tolist():
         label = cells[cell]
         nodes = reader.nodes(label)
-        if label == SUPPRESSED:
+        if label in lost:
+            loss[cell] = lost[label]
+        elif label == SUPPRESSED:
             loss[cell] = 1.0
         elif nodes:
             loss[cell] = max(reader.levels[depth].loss[node] for depth, node in nodes)

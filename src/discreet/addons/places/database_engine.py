@@ -139,6 +139,7 @@ class DatabaseEngine(AddedEngine[CountedSource, Outcome]):
             "role 'household'": bool(job.with_role(Role.HOUSEHOLD)),
             "role 'quasi-sensitive'": bool(job.with_role(Role.QUASI_SENSITIVE)),
             "rare": any(a.rare is not None for a in job.attributes.values()),
+            "finest": any(a.finest is not None for a in job.attributes.values()),
             "multi_valued": any(a.multi_valued is not None for a in job.attributes.values()),
             "columns": any(a.columns is not None for a in job.attributes.values()),
             "ledger": job.ledger is not None,

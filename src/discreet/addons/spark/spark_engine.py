@@ -175,10 +175,15 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
                 "population: not supported by the engine 'spark', which counts no persons beside "
                 "the rows of the table. Use --engine local."
             )
-        rare = [n for n, attribute in job.attributes.items() if attribute.rare is not None]
-        if rare:
+        recoded = [
+            f"{name}.{key}"
+            for name, attribute in job.attributes.items()
+            for key in ("rare", "finest")
+            if getattr(attribute, key) is not None
+        ]
+        if recoded:
             raise InputError(
-                f"attributes.{rare[0]}.rare: not supported by the engine 'spark'. Recode the "
+                f"attributes.{recoded[0]}: not supported by the engine 'spark'. Recode the "
                 "values in the source, or use --engine local."
             )
         if job.with_role(Role.WEIGHT):

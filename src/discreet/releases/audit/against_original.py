@@ -83,6 +83,11 @@ def unlike_original(tables: Tables, manifest: Manifest, task: Task) -> list[str]
     if manifest.person != PersonEntry.of(task):
         problems.append("the manifest says something else of a person's rows than the job")
     problems += _other_rare_values(manifest, task)
+    problems += [
+        f"the manifest says another finest level of '{name}' than the job"
+        for name, entry in manifest.attributes.items()
+        if name in task.hierarchies and (entry.finest or 0) != task.hierarchies[name].finest
+    ]
     if unknown:
         problems.append(f"columns that the original lacks: {', '.join(unknown)}")
     if lost:

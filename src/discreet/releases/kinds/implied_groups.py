@@ -358,13 +358,16 @@ def source_codes(published: CodedTable, column: Column) -> Codes:
 
 
 def sum_people(people: CodedTable, original: CodedTable) -> CellSums:
-    """Sum over people whose quasi-identifiers are exact, in groups: they lose nothing."""
+    """Sum over people whose quasi-identifiers are exact, in groups.
+
+    They lose nothing but what was lost before the method.
+    """
     sums = CellSums.of_sizes(people[GROUP].counts)
     for column in original.quasi_identifiers:
         source_codes(people, column)  # refuses values of another table
         code = code_of_value(column, people[column.name])
         counts = np.bincount(code, people[column.name].counts, column.cardinality)
-        sums.loss[column.name] = 0.0
+        sums.loss[column.name] = 0.0 if column.lost is None else float(counts @ column.lost)
         sums.bits[column.name] = bits_of_cells(column, identity(column), counts.astype(np.int64))
     return sums
 

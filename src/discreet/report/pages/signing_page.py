@@ -140,7 +140,7 @@ def _conclusion(
     unique = persons_singled_out(private) or manifest.singling_out
     if unique is not None:
         yield label("conclusion.unchanged"), singling_sentences(unique)[:2]
-    yield label("conclusion.analysts"), _use(review) or verdict.utility
+    yield label("conclusion.analysts"), [*_use(review), *verdict.utility]
     reason = private.get("accepted_risk")
     steps = {READY: Statement("next.ready"), LOOK: Statement("next.look"), REFUSE: label("refused")}
     accepted = Statement("next.accepted", reason=reason)

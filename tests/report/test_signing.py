@@ -75,6 +75,30 @@ def test_certain_values_and_thresholds_of_the_job_decide(tmp_path):
         job(sign_off={"certain": {"look": 0.5, "refuse": 0.1}})
 
 
+def test_the_verdict_says_that_a_certain_value_needs_the_number_of_rows(tmp_path):
+    """One person in 3 has each value, but 2 of 6 rows are others': a person of 4 rows has 'hiv'."""
+    frame = pl.DataFrame(
+        {
+            "person": [1, 1, 1, 1, 2, 3, 4, 5, 6],
+            "q": [1] * 6 + [2] * 3,
+            "s": ["hiv"] * 4 + ["flu", "cold", "hiv", "flu", "cold"],
+        }
+    )
+    roles = {"person": "identifier", "q": "quasi-identifier", "s": "sensitive"}
+    kept = dc.Job(
+        attributes={name: {"role": role} for name, role in roles.items()},
+        person={"column": "person", "rows": "keep"},
+        requirements=[dc.KAnonymity(k=3), dc.PDiversity(l=2)],
+        method=dc.Mondrian(),
+    )
+    verdict = saved(frame, kept, tmp_path).verdict()
+    (certain,) = (one for one in verdict.figures if one.key == "certain" and one.value > 0)
+    assert certain.sentence.id == "verdict.certain"
+    assert certain.sentence.parameters["knows"].id == "attackers.knows.also"
+    also = certain.sentence.parameters["knows"].parameters["also"]
+    assert also.id == "also-knows.number-of-rows"
+
+
 def test_nothing_tried_or_guaranteed_or_left_is_never_ready(tmp_path):
     untried = saved(SPREAD, job(), tmp_path, attack=None)
     assert untried.verdict().word == "Look at these"

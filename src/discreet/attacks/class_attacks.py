@@ -208,6 +208,7 @@ class NumberOfRows(ViewAttack):
     """Which values the target has, by the number of the target's rows."""
 
     name: ClassVar[str] = "number-of-rows"
+    also_knows: ClassVar[str] = Statement("also-knows.number-of-rows")
     quick: ClassVar[bool] = True
     inside: ClassVar[bool] = False
 

@@ -337,7 +337,10 @@ def _learned(
 ) -> Statement:
     """Return what an attacker learns, of how many targets."""
     targets = finding.newly_certain if threshold is None else finding.newly_above
-    who = {"attacker": str(finding.attacker), "knows": choice.knows(finding.attacker)}
+    knows = choice.knows(finding.attacker)
+    if targets and finding.attacker is StandardAttacker.ACQUAINTANCE and finding.also_knows:
+        knows = Statement("attackers.knows.also", knows=knows, also=finding.also_knows)
+    who = {"attacker": str(finding.attacker), "knows": knows}
     limit = {} if threshold is None else {"threshold": threshold}
     if not targets:
         return Statement(f"verdict.{figure}.none", **who, **limit)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import polars as pl
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tests import naive
 from tests.saving import UNATTACKED
@@ -205,3 +205,36 @@ def test_whole_rows_hide_a_value_from_insiders_only_among_l_rows_with_the_known_
                 for ell in (2, 3):
                     if value != "N" and belief <= Fraction(1, ell):
                         assert len(alike) >= ell
+
+
+@given(st.lists(st.tuples(st.sampled_from("Nab"), st.sampled_from("xyz")), min_size=4, max_size=7))
+@example([("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")])  # one group of four holds for ell = 2
+@settings(max_examples=20, deadline=None)
+def test_groups_that_hold_an_insider_are_few_and_have_l_squared_rows(rows):
+    """Theorem 6, counted: only a grouping with nobody above 1/l is looked at."""
+    ell = 2
+    held = [
+        grouping for grouping in partitions(list(range(len(rows)))) if holds(rows, grouping, ell)
+    ]
+    for grouping in held:
+        for known in "xyz":
+            secret = [
+                group for group in grouping
+                if any(rows[n][1] == known and rows[n][0] != "N" for n in group)
+            ]  # fmt: skip
+            assert len(secret) <= sum(row[1] == known for row in rows) // ell
+            for group in secret:
+                if sum(rows[n][1] == known for n in group) * ell <= len(group):
+                    assert len(group) >= ell**2
+    if sorted(rows) == [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")]:
+        assert held  # the bound is reached
+
+
+def holds(rows, grouping, ell) -> bool:
+    """Whether an insider who knows the second value believes no sensitive first one above 1/l."""
+    for group in grouping:
+        pairs = Counter(rows[n] for n in group)
+        known = Counter(rows[n][1] for n in group)
+        if any(v != "N" and count * ell > known[x] for (v, x), count in pairs.items()):
+            return False
+    return True

@@ -19,12 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.methods.local_recoding.hulls import Space, cell_cost
-from discreet.methods.local_recoding.requirement_check import (
-    Needs,
-    ValueTally,
-    add_unit,
-    new_tally,
-)
+from discreet.methods.local_recoding.requirement_check import Needs
 from discreet.methods.shared.list_orders import sort_by_key
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import lengthened
@@ -50,7 +45,7 @@ def find_candidates(space: Space, needs: Needs, ceiling: float) -> Candidates:
     At a ceiling of 0 only exact tuples are left, which always fit.
     """
     limit = max(MOST_PAIRS, len(space.rows))
-    arguments = space, needs, new_tally(needs), _cheapest_of_levels(space)
+    arguments = space, needs, _cheapest_of_levels(space)
     while True:
         cheapest = np.full(len(space.rows), ceiling)
         fits, start, member, cost = enumerate_candidates(
@@ -67,7 +62,6 @@ def find_candidates(space: Space, needs: Needs, ceiling: float) -> Candidates:
 def enumerate_candidates(
     space: Space,
     needs: Needs,
-    tally: ValueTally,
     of_levels: Floats,
     ceiling: float,
     limit: int,
@@ -85,6 +79,8 @@ def enumerate_candidates(
     high = np.zeros(attributes, np.int32)
     spent = np.zeros(attributes + 1)
     room = np.empty((2, units), np.int32)  # for sorting
+    seen = np.zeros((len(needs.values), needs.cardinality), np.int64)  # by which stretch last
+    stretches = 0
     start, cost = np.empty(1 << 12, np.int64), np.empty(1 << 12, np.float64)
     member = np.empty(1 << 14, np.int32)
     pairs = candidates = 0
@@ -127,15 +123,8 @@ def enumerate_candidates(
             rows += held[depth, p]
         if rows < needs.rows:
             continue
-        tally.number[0] += 1  # an empty set
-        lacking, p = 0, begin  # of the values that a group needs
-        for j in range(len(needs.values)):
-            tally.lacking[j] = needs.values[j]
-            lacking += needs.values[j]
-        while p < end and lacking > 0:
-            lacking -= add_unit(tally, needs, buffer[depth, p])
-            p += 1
-        if lacking > 0:
+        stretches += 1
+        if not _has_values(needs, buffer[depth], begin, end, seen, stretches):
             continue
         if not _closed(space, buffer[depth], begin, end, depth, level, low, high):
             continue
@@ -259,6 +248,26 @@ def _next_range(ranks: Ints32, depth: int, level: Ints, place: Ints) -> None:
     while place[depth] < len(ranks) and ranks[place[depth]] == ranks[begin]:
         place[depth] += 1
     level[depth] = place[depth]
+
+
+# Compiled: called for every stretch of the walk.
+@kernel
+def _has_values(
+    needs: Needs, units: Ints32, begin: int, end: int, seen: Ints, stretch: int
+) -> bool:
+    """Whether a stretch of units has as many different values as every group needs."""
+    for j in range(len(needs.values)):
+        lacking = needs.values[j]
+        p = begin
+        while p < end and lacking > 0:
+            value = needs.value[units[p], j]
+            if seen[j, value] != stretch:
+                seen[j, value] = stretch
+                lacking -= 1
+            p += 1
+        if lacking > 0:
+            return False
+    return True
 
 
 # Compiled: called for every stretch of the walk.

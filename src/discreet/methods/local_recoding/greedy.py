@@ -1,12 +1,11 @@
 """The greedy choice of candidates by their regret at given prices.
 
-The candidate with the least regret, the least Σ (c(g) − u) over sets of rows left under g that have
-what every group needs, is opened and takes those rows; rows of one unit may be split. The set is
-all rows whose price is not below c(g), a row of the most expensive unit of each value that is
-lacking then, and the most expensive others up to k rows: the least regret where one attribute needs
-values, nearly so where several do. Fewer rows are left after every choice, so a regret only rises,
-and a heap whose keys are renewed when they come to the top is exact. What remains in the end joins
-the cheapest open candidate that covers it.
+The candidate with the least regret, the least Σ (c(g) − u) over sets of at least k rows left under
+g, is opened and takes those rows; rows of one unit may be split. The set is all rows whose price is
+not below c(g), and the most expensive others up to k rows. Fewer rows are left after every choice,
+so a regret only rises, and a heap whose keys are renewed when they come to the top is exact. What
+remains in the end joins the cheapest open candidate that covers it. Which values a group needs is
+for ``candidates``, which lack none of them, and for ``repair``.
 
 This goes in rounds, each on the rows that the last one could not group, up to a higher ceiling.
 """
@@ -23,12 +22,7 @@ from numpy.typing import NDArray
 from discreet.methods.local_recoding.candidates import LOWERED, Candidates, find_candidates
 from discreet.methods.local_recoding.hulls import Space, UnitGrouping
 from discreet.methods.local_recoding.nearest_groups import cut_evenly, join_nearest
-from discreet.methods.local_recoding.requirement_check import (
-    Needs,
-    ValueTally,
-    add_unit,
-    new_tally,
-)
+from discreet.methods.local_recoding.requirement_check import Needs
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import entries_of, lengthened
@@ -46,7 +40,6 @@ class Chosen(NamedTuple):
 
     unit: Ints
     rows: Ints
-    lacked: Ints  # units that brought a value
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +59,11 @@ def open_candidates(space: Space, needs: Needs, ceiling: float) -> Opening:
 def group_in_rounds(space: Space, needs: Needs, first: Opening) -> UnitGrouping:
     """Grouping of at least the rows that are needed; the table must have as many.
 
-    Groups have the values that are needed, but for those in which the last rows end up.
     In each round the remaining rows are offered the candidates among themselves, block by block.
     The last few would pay much for groups of their own, so each joins the group that costs least,
     or borrows from it.
     """
-    *pieces, remaining = choose(first.candidates, space.rows, needs, first.price)
+    *pieces, remaining = choose(first.candidates, space.rows, needs.rows, first.price)
     chosen = [tuple(pieces)]
     groups = len(first.candidates.cost)
     few = max(needs.rows, int(FEW * space.rows.sum()))
@@ -88,7 +80,7 @@ def group_in_rounds(space: Space, needs: Needs, first: Opening) -> UnitGrouping:
             )
             opening = open_candidates(part, part_needs, ceiling)
             unit, group, rows, remaining[units_of_block] = choose(
-                opening.candidates, part.rows, part_needs, opening.price
+                opening.candidates, part.rows, needs.rows, opening.price
             )
             chosen.append((units_of_block[unit], group + groups, rows))
             groups += len(opening.candidates.cost)
@@ -120,14 +112,14 @@ def _later_ceilings(first: float) -> Sequence[float]:
 
 
 def choose(
-    candidates: Candidates, rows: Ints, needs: Needs, price: Floats
+    candidates: Candidates, rows: Ints, least: int, price: Floats
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """Unit, candidate and rows of each piece, and what remains of each unit."""
-    longest = int(np.diff(candidates.start).max(initial=0)) + int(needs.values.sum())
+    longest = int(np.diff(candidates.start).max(initial=0))
     chosen = Chosen(*(np.empty(longest, np.int64) for _ in Chosen._fields))
     member = _dearest_first(candidates, price)
     left = rows.copy()
-    opened, *pieces = _open(candidates, member, left, needs, price, new_tally(needs), chosen)
+    opened, *pieces = _open(candidates, member, left, least, price, chosen)
     which = _cheapest_open(candidates, np.flatnonzero(opened))
     joins = np.flatnonzero((left > 0) & (which >= 0))
     ends = joins, which[joins], left[joins]
@@ -162,9 +154,8 @@ def _open(
     candidates: Candidates,
     member: Ints32,
     left: Ints,
-    needs: Needs,
+    least: int,
     price: Floats,
-    tally: ValueTally,
     chosen: Chosen,
 ) -> tuple[NDArray[np.bool_], Ints, Ints, Ints]:
     """Open candidates by rising regret: which, and unit, candidate and rows of each piece."""
@@ -194,7 +185,7 @@ def _open(
                 heap[place] = heap[child]
                 place = child
             heap[place] = last
-        regret, taken = _regret(candidates, member, g, price, left, needs, skip, tally, chosen)
+        regret, taken = _regret(candidates, member, g, price, left, least, skip, chosen)
         if regret == np.inf:
             continue
         if enters or regret > key[g] + 1e-12:  # its regret has risen: again into the heap
@@ -226,14 +217,13 @@ def _regret(
     g: int,
     price: Floats,
     left: Ints,
-    needs: Needs,
+    least: int,
     skip: Ints,
-    tally: ValueTally,
     chosen: Chosen,
 ) -> tuple[float, int]:
-    """The least regret of rows that are left, ∞ if they lack something; how many pieces they are.
+    """The least regret of rows that are left, ∞ if they are too few; how many pieces they are.
 
-    The pieces are put into ``chosen``; a unit may have two.
+    The pieces are put into ``chosen``.
     """
     # Pass over units that are used up, and begin with no rows.
     end = candidates.start[g + 1]
@@ -242,57 +232,19 @@ def _regret(
         p += 1
     skip[g] = p
     cost = candidates.cost[g]
-    tally.number[0] += 1  # an empty set
-    taken = count = lacking = 0
-    for j in range(len(needs.values)):
-        tally.lacking[j] = needs.values[j]
-        lacking += needs.values[j]
+    taken = count = 0
     regret = 0.0
-    # Take all rows whose price is not below the cost.
-    while p < end and price[member[p]] >= cost:
+    # Take all rows whose price is not below the cost, then the most expensive others.
+    while p < end and (price[member[p]] >= cost or taken < least):
         i = member[p]
         p += 1
         if left[i] == 0:
             continue
-        lacking -= add_unit(tally, needs, i)
-        chosen.unit[count], chosen.rows[count] = i, left[i]
+        rows = left[i] if price[i] >= cost else min(left[i], least - taken)
+        chosen.unit[count], chosen.rows[count] = i, rows
         count += 1
-        taken += left[i]
-        regret += left[i] * (cost - price[i])
-    # Take one row of the most expensive unit for each value that is lacking.
-    lent = 0
-    for q in range(p, end):
-        if lacking == 0:
-            break
-        i = member[q]
-        brings = False  # a value that is lacking
-        for j in range(len(needs.values) if left[i] > 0 else 0):
-            fresh = tally.stamp[j, needs.value[i, j]] != tally.number[0]
-            brings = brings or (tally.lacking[j] > 0 and fresh)
-        if brings:
-            lacking -= add_unit(tally, needs, i)
-            chosen.lacked[lent] = i
-            lent += 1
-            chosen.unit[count], chosen.rows[count] = i, 1
-            count += 1
-            taken += 1
-            regret += cost - price[i]
-    if lacking > 0:
-        return np.inf, 0
-    # Fill up with the most expensive other rows.
-    while p < end and taken < needs.rows:
-        i = member[p]
-        p += 1
-        share = left[i]
-        for q in range(lent):
-            if chosen.lacked[q] == i:
-                share -= 1
-        share = min(share, needs.rows - taken)
-        if share > 0:
-            chosen.unit[count], chosen.rows[count] = i, share
-            count += 1
-            taken += share
-            regret += share * (cost - price[i])
-    if taken < needs.rows:
+        taken += rows
+        regret += rows * (cost - price[i])
+    if taken < least:
         return np.inf, 0
     return regret, count

@@ -4,9 +4,9 @@ The more quasi-identifiers a table has, the more tuples of nodes cover each row 
 ceiling; candidates can't be enumerated then. The groups start from Mondrian's classes instead.
 Stretches of neighbouring classes are grouped again by k-member clustering (Byun, Kamra, Bertino and
 Li, 2007): a group starts with the unit that is farthest from where the last one started, and takes
-the unit that its hull grows least by until it has the rows and values that it needs; the last units
-of a stretch join the groups that they cost least in. Of each stretch the cheaper grouping is kept,
-Mondrian's also where a cluster fails a requirement. So the loss is at most Mondrian's.
+the unit that its hull grows least by until it has the rows that it needs; the last units of a
+stretch join the groups that they cost least in. Clusters that fail a requirement are repaired. Of
+all these groups and Mondrian's classes the cheaper are kept, so the loss is at most Mondrian's.
 
 Cost: units × units of a stretch × attributes.
 """
@@ -16,13 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.methods.local_recoding.hulls import Space, UnitGrouping, cell_cost
-from discreet.methods.local_recoding.requirement_check import (
-    Needs,
-    Promises,
-    ValueTally,
-    add_unit,
-    new_tally,
-)
+from discreet.methods.local_recoding.repair import repair
+from discreet.methods.local_recoding.requirement_check import Promises
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import stable_order
 from discreet.typing import Floats, Ints, Ints32
@@ -61,34 +56,24 @@ def tuples_over_unit(space: Space, ceiling: float) -> float:
 
 
 def cluster_classes(space: Space, promises: Promises, class_of_unit: Ints) -> UnitGrouping:
-    """Classes grouped again in stretches of units, where that costs less."""
+    """Classes grouped again in stretches of units, if that costs less."""
     classes = int(class_of_unit.max()) + 1
     order = stable_order(class_of_unit, classes)
     before = np.cumsum(np.bincount(class_of_unit, minlength=classes))
     stretch_of_class = np.unique(np.append(0, before[:-1]) // STRETCH, return_inverse=True)[1]
-    stretch = stretch_of_class[class_of_unit]
-    start = np.append(0, np.cumsum(np.bincount(stretch)))
+    start = np.append(0, np.cumsum(np.bincount(stretch_of_class[class_of_unit])))
     cluster = np.full(len(order), -1, np.int64)
-    _form_clusters(space, promises.needs, new_tally(promises.needs), order, start, cluster)
-    units = np.arange(len(order))
-    by_class = UnitGrouping.of(space, units, class_of_unit, space.rows)
-    by_cluster = UnitGrouping.of(space, units, cluster, space.rows)
-    stretch_of_cluster = stretch[by_cluster.unit[by_cluster.start[:-1]]]
-    fails = np.bincount(stretch_of_cluster, ~promises.kept_by(by_cluster), len(start) - 1)
-    paid, pays = (
-        np.bincount(of, grouping.size * grouping.cost, len(start) - 1)
-        for of, grouping in ((stretch_of_class, by_class), (stretch_of_cluster, by_cluster))
+    _form_clusters(space, promises.least, order, start, cluster)
+    by_class, by_cluster = (
+        UnitGrouping.of(space, np.arange(len(order)), group, space.rows)
+        for group in (class_of_unit, cluster)
     )
-    better = (fails == 0) & (pays < paid)
-    group = np.where(better[stretch], classes + cluster, class_of_unit)
-    return UnitGrouping.of(space, units, group, space.rows)
+    return min(by_class, repair(by_cluster, promises), key=lambda grouping: grouping.total)
 
 
 # Compiled: every unit of a stretch is compared with every group that grows in it.
 @kernel(work=256)
-def _form_clusters(
-    space: Space, needs: Needs, tally: ValueTally, order: Ints, start: Ints, cluster: Ints
-) -> None:
+def _form_clusters(space: Space, least_rows: int, order: Ints, start: Ints, cluster: Ints) -> None:
     """Fill in the cluster of each unit; the units of a stretch are adjacent in an order."""
     attributes = space.rank.shape[1]
     longest = np.diff(start).max()
@@ -112,39 +97,27 @@ def _form_clusters(
                     at, farthest = p, far
             seed = free[at]
             low[formed], high[formed] = space.rank[seed], space.rank[seed]
-            tally.number[0] += 1
-            lacking = size[formed] = 0
-            for j in range(len(needs.values)):
-                tally.lacking[j] = needs.values[j]
-                lacking += needs.values[j]
+            size[formed] = 0
             before = left
-            # Take the unit that the hull grows least by, until rows and values suffice.
+            # Take the unit that the hull grows least by, until rows suffice.
             while at >= 0:
                 unit = free[at]
                 left -= 1
                 free[at], free[left] = free[left], unit  # members follow those that are free
                 size[formed] += space.rows[unit]
-                lacking -= add_unit(tally, needs, unit)
                 for j in range(attributes):
                     low[formed, j] = min(low[formed, j], space.rank[unit, j])
                     high[formed, j] = max(high[formed, j], space.rank[unit, j])
                     cost[formed, j] = cell_cost(space, j, low[formed, j], high[formed, j])
                 at = -1
-                if size[formed] >= needs.rows and lacking == 0:
+                if size[formed] >= least_rows:
                     break
                 least = np.inf
                 for p in range(left):
-                    if lacking > 0 and needs.rows - size[formed] <= lacking:
-                        brings = False  # a value that is lacking
-                        for j in range(len(needs.values)):
-                            fresh = tally.stamp[j, needs.value[free[p], j]] != tally.number[0]
-                            brings = brings or (tally.lacking[j] > 0 and fresh)
-                        if not brings:
-                            continue
                     pays = _grown(space, low[formed], high[formed], cost[formed], free[p], least)
                     if pays < least:
                         at, least = p, pays
-            if size[formed] < needs.rows or lacking > 0:
+            if size[formed] < least_rows:
                 left = before
                 break
             for p in range(left, before):

@@ -22,7 +22,6 @@ from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, sum_counts
-from discreet.table.kernels import kernel
 from discreet.typing import Bools, Codes, Floats, Ints
 
 
@@ -65,40 +64,6 @@ def needs_of(
     values = np.array([least[column.name] for column in columns], np.int64)
     cardinality = max((column.cardinality for column in columns), default=0)
     return Needs(rows, values, value, cardinality)
-
-
-class ValueTally(NamedTuple):
-    """The different values of one set of units after another."""
-
-    stamp: Ints  # (attributes, values) the last set that had each
-    lacking: Ints  # (attributes,) how many the current set still needs
-    number: Ints  # (1,) of the current set
-
-
-def new_tally(needs: Needs) -> ValueTally:
-    """A tally to be used for any number of sets."""
-    attributes = len(needs.values)
-    return ValueTally(
-        np.zeros((attributes, needs.cardinality), np.int64),
-        np.zeros(attributes, np.int64),
-        np.zeros(1, np.int64),
-    )
-
-
-# Compiled: called for every unit of a candidate.
-@kernel
-def add_unit(tally: ValueTally, needs: Needs, unit: int) -> int:
-    """Put a unit into the set; how many of the values that it lacked this brings."""
-    brought = 0
-    number = tally.number[0]
-    for j in range(len(needs.values)):
-        value = needs.value[unit, j]
-        if tally.stamp[j, value] != number:
-            tally.stamp[j, value] = number
-            if tally.lacking[j] > 0:
-                tally.lacking[j] -= 1
-                brought += 1
-    return brought
 
 
 FAR = 1e6  # for unbounded figures

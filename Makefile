@@ -4,22 +4,26 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 LOCK := requirements/development.txt
-PIP := pip install --quiet --disable-pip-version-check
+PIP := pip install --quiet --no-compile --disable-pip-version-check
 
 .PHONY: setup demo studio test test-one explore mass lint size lowest package container lock bench docs notebooks \
 	coverage pictures screenshots fresh clean
 
 setup: $(VENV)/.installed
 
-$(VENV)/.installed: pyproject.toml $(LOCK)
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+$(VENV)/.made:
+	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m $(PIP) 'pip>=25.1'
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml $(LOCK)
 	$(BIN)/python -m $(PIP) --constraint $(LOCK) --editable '.[fast]'
 	touch $@
 
-$(VENV)/.tested: $(VENV)/.installed
-	$(BIN)/python -m $(PIP) --constraint $(LOCK) --editable '.[all]' --group test --group lint
-	touch $@
+# All that a clone needs, in one step: what users install, with all extras, and every group.
+$(VENV)/.tested: $(VENV)/.made pyproject.toml $(LOCK)
+	$(BIN)/python -m $(PIP) --constraint $(LOCK) --editable '.[all]' --group dev
+	touch $(VENV)/.installed $@
 
 demo: setup
 	$(BIN)/discreet demo
@@ -31,7 +35,7 @@ studio: setup
 
 test: $(VENV)/.tested
 	tests/install-servers
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # The tests of one method, by what they import (tests/of_method.py): make test-one METHOD=mondrian
 test-one: $(VENV)/.tested
@@ -79,8 +83,7 @@ $(LOWEST)/.installed: pyproject.toml tests/lowest.py
 # Build the sdist and the wheel twice, try them in clean environments with the lowest and the newest
 # versions, and write the bill of materials and the licences beside them. PYTHONS="python3.12
 # python3.13" tries these interpreters too.
-package: $(VENV)/.installed
-	$(BIN)/python -m $(PIP) --constraint $(LOCK) --group package
+package: $(VENV)/.tested
 	$(BIN)/python -m tests.package $(if $(PYTHONS),--python $(PYTHONS))
 
 # Follow the Dockerfile step by step, without a container engine (two minutes).
@@ -96,10 +99,6 @@ lock: $(VENV)/.tested
 bench: $(VENV)/.tested
 	$(BIN)/python -m benchmarks $(if $(QUICK),--quick)
 
-$(VENV)/.documented: $(VENV)/.installed
-	$(BIN)/python -m $(PIP) --constraint $(LOCK) --group docs
-	touch $@
-
 # The drawings of the methods in docs/images, from releases of a small table.
 pictures: $(VENV)/.tested
 	$(BIN)/python -m tests.docs.pictures
@@ -109,7 +108,7 @@ screenshots: $(VENV)/.tested
 	$(BIN)/python -m tests.report.screenshots
 	$(BIN)/python -m tests.studio.pictures
 
-docs: $(VENV)/.documented
+docs: $(VENV)/.tested
 	$(BIN)/python -m tests.docs.reference
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python -m tests.docs.site site

@@ -1,4 +1,4 @@
-"""How generated examples are drawn, and a real PostgreSQL on loopback for the tests alone."""
+"""How generated examples are drawn, a browser, and a PostgreSQL on loopback for the tests alone."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from pathlib import Path
 import experiments.rivals  # noqa: F401 (methods of comparisons, which tests of papers name)
 import pytest
 from hypothesis import settings
+from tests.report.browser import Browser, installed, running
 
 from discreet.attacks.registry import ATTACKS
 from discreet.methods.registry import METHODS
@@ -36,6 +37,26 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 USER = "discreet"
+# Workers of pytest-xdist take whole files. One that began the longest last would be waited for.
+LONGEST = (
+    "engines/test_both.py",
+    "engines/test_cluster.py",
+    "worlds/test_worlds.py",
+    "engines/test_recorded.py",
+    "engines/test_matrix.py",
+    "docs/test_notebooks.py",
+    "studio/test_pages_flow.py",
+    "studio/test_pages_access.py",
+    "studio/test_walks.py",
+    "docs/test_walk.py",
+)
+TESTS = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files; ``make test`` keeps this order."""
+    places = {TESTS / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +65,16 @@ def _registered_for_one_test() -> Iterator[None]:
     methods, attacks = dict(METHODS._registered), dict(ATTACKS._registered)
     yield
     METHODS._registered, ATTACKS._registered = methods, attacks
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium; every test opens pages or tabs of its own in it."""
+    program = installed()
+    if program is None:
+        pytest.skip("no Chromium is installed: apt-get install chromium")
+    with running(program) as started:
+        yield started
 
 
 def _programs() -> Path | None:

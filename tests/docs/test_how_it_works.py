@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from tests.docs.notebooks import ROOT
 
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -18,10 +17,11 @@ def test_it_is_at_most_2000_words():
     assert len(PAGE.split()) <= 2_000
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if "/" in name or name.endswith(".py")])
-def test_a_path_that_it_names_exists(name):
+def test_every_path_that_it_names_exists():
     folders = [ROOT, PACKAGE, *(path for path in PACKAGE.iterdir() if path.is_dir())]
-    assert any((folder / name).exists() for folder in folders), name
+    named = [name for name in NAMES if "/" in name or name.endswith(".py")]
+    assert named
+    assert not [name for name in named if not any((folder / name).exists() for folder in folders)]
 
 
 def test_every_room_is_in_its_table():
@@ -31,12 +31,12 @@ def test_every_room_is_in_its_table():
     assert named == rooms - {"languages", "testing"}
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in NAMES if re.fullmatch(r"[A-Z]\w+(\.\w+)?|[a-z]+_\w+", name)]
-)
-def test_a_function_or_class_that_it_names_exists(name):
-    for part in name.split("."):
-        assert re.search(rf"\b(def|class) {part}\b|^\s*{part}\b *[:=]", SOURCE, re.MULTILINE), name
+def test_every_function_or_class_that_it_names_exists():
+    defined = {*re.findall(r"\b(?:def|class) (\w+)", SOURCE)}
+    defined |= {*re.findall(r"^\s*(\w+) *[:=]", SOURCE, re.MULTILINE)}
+    named = [name for name in NAMES if re.fullmatch(r"[A-Z]\w+(\.\w+)?|[a-z]+_\w+", name)]
+    assert named
+    assert not [name for name in named if not set(name.split(".")) <= defined]
 
 
 def test_the_steps_of_a_publish_are_those_of_the_main_job():

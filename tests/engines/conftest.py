@@ -69,6 +69,8 @@ def spark(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]
     """
     from pyspark.sql import SparkSession
 
+    from discreet.addons.spark.session import SHORT_JVM
+
     os.environ["PYSPARK_PYTHON"] = sys.executable
     address = os.environ.get("DISCREET_SPARK", "local[2]")
     settings = {
@@ -87,6 +89,12 @@ def spark(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]
             "spark.ui.showConsoleProgress": "false",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.defaultJavaOptions": SHORT_JVM,
+        }
+    if address.startswith("local"):
+        settings |= {
+            "spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[2]),
+            "spark.python.daemon.module": "tests.engines.daemon",
         }
     for name, value in settings.items():
         builder = builder.config(name, value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -34,14 +35,18 @@ CLASSIC = re.compile(r"sparkContext|\.rdd\b|\bbroadcast\(|\b_jvm\b|\b_jdf\b|accu
 
 
 def environment(*settings: str) -> dict[str, str]:
+    from discreet.addons.spark.session import SHORT_JVM
+
     conf = ["spark.ui.enabled=false", "spark.sql.shuffle.partitions=4",
             "spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1",
-            *settings]  # fmt: skip
-    arguments = " ".join(f"--conf {setting}" for setting in conf)
+            f"spark.driver.defaultJavaOptions={SHORT_JVM}",
+            f"spark.executor.defaultJavaOptions={SHORT_JVM}", *settings]  # fmt: skip
+    arguments = " ".join(f"--conf {shlex.quote(setting)}" for setting in conf)
     return {
         **os.environ,
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_SUBMIT_ARGS": f"{arguments} pyspark-shell",
+        "SPARK_DAEMON_JAVA_OPTS": SHORT_JVM,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYTHONWARNINGS": "ignore",
     }

@@ -74,15 +74,9 @@ def date_of_source() -> int:
 def _try(place: Path, environment: tuple[str, str, Path]) -> str:
     """Install a distribution into an environment of its own and use it as its first user would."""
     name, interpreter, distribution = environment
-    folder = place / name
-    must(interpreter, "-m", "venv", folder)
-    python = folder / "bin" / "python"
     constraints = place / f"{name}.txt"
     constraints.write_text("\n".join(lowest([])) if name == "lowest" else "")
-    must(
-        python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-        "--constraint", constraints, distribution,
-    )  # fmt: skip
+    python = installed(interpreter, place / name, "--constraint", constraints, distribution)
     work = place / f"{name}-work"
     work.mkdir()
     prepare(work)
@@ -97,6 +91,17 @@ def _try(place: Path, environment: tuple[str, str, Path]) -> str:
     return f"{name}: {distribution.name} on Python {version} publishes, checks and audits."
 
 
+def installed(interpreter: str, folder: Path, *wanted: object) -> Path:
+    """Make an environment with what is wanted and nothing else, not even pip; return its Python."""
+    must(interpreter, "-m", "venv", "--without-pip", folder)
+    python = folder / "bin" / "python"
+    must(
+        sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-compile",
+        "--disable-pip-version-check", *wanted,
+    )  # fmt: skip
+    return python
+
+
 def try_without_extras(python: Path, work: Path) -> None:
     """Need every extra that is not installed."""
     for extra, task in NEEDS.items():
@@ -107,11 +112,7 @@ def try_without_extras(python: Path, work: Path) -> None:
 
 def walk_as_reader(place: Path, interpreter: str, distribution: Path) -> None:
     """Walk through the README with what it installs."""
-    folder, new = place / "reader", place / "reader-work"
-    must(interpreter, "-m", "venv", folder)
-    python = folder / "bin" / "python"
-    must(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-         f"{distribution}[fast]")  # fmt: skip
+    python, new = installed(interpreter, place / "reader", f"{distribution}[fast]"), place / "new"
     new.mkdir()
     for output in walk(ROOT / "README.md", new, python):
         if not output.agrees:
@@ -120,7 +121,6 @@ def walk_as_reader(place: Path, interpreter: str, distribution: Path) -> None:
 
 def describe(python: Path) -> None:
     """Write the bill of materials and the licences of an environment with a base install."""
-    must(python, "-m", "pip", "uninstall", "--quiet", "--yes", "pip", "setuptools")
     must(
         sys.executable, "-m", "cyclonedx_py", "environment", python, "--output-reproducible",
         "--validate", "--of", "JSON", "--output-file", DIST / "sbom.cdx.json",

@@ -5,24 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.report.browser import Browser, installed, running
 from tests.report.pages import write_pages
 
 import discreet as dc
 from discreet.api.demonstrate import ONE_AT_A_TIME, make_patients
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = installed()
-    if program is None:
-        pytest.skip("no Chromium is installed: apt-get install chromium")
-    with running(program) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,10 @@ import json
 import re
 import shutil
 import stat
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.report.browser import Browser, installed, running
 from tests.report.test_browser import CUT_OFF
 from tests.report.test_leaks import MARK, marked_job, write_table
 from tests.saving import UNATTACKED
@@ -64,15 +62,6 @@ def packs(tmp_path_factory) -> dict[str, Made]:
             {name: dc.evidence(place, name, original=job) for name in frameworks()},
         )
     return made
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = installed()
-    if program is None:
-        pytest.skip("no Chromium is installed: apt-get install chromium")
-    with running(program) as found:
-        yield found
 
 
 def smallest_and_mean(made: Made) -> tuple[float, float]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import csv
 import random
 import re
-from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from tests.report.browser import Browser, installed, running
 from tests.saving import ACCEPTING
 from typer.testing import CliRunner
 
@@ -20,15 +18,6 @@ from discreet.cli.app import app
 
 PATIENTS = 300
 ANSWERS = "\n".join(["patient_nbr", "", "", "email", "research", "half", "", ""]) + "\n"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = installed()
-    if program is None:
-        pytest.skip("no Chromium is installed: apt-get install chromium")
-    with running(program) as found:
-        yield found
 
 
 def write_encounters(path: Path) -> list[list[str]]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.report.browser import Browser, installed, running
 from tests.report.language_cases import ALL_CASES, check_page_in, pages_of, published_case
 from tests.report.test_browser import CUT_OFF
 from tests.saving import ACCEPTING, REASON, UNATTACKED
@@ -158,15 +156,6 @@ def test_commands_take_a_language(tmp_path, releases):
     assert "<html lang='de'>" in (out / "report.html").read_text(encoding="utf-8")
     private = (tmp_path / "out.private.html").read_text(encoding="utf-8")
     assert "Unterschrift" in private
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = installed()
-    if program is None:
-        pytest.skip("no Chromium is installed: apt-get install chromium")
-    with running(program) as found:
-        yield found
 
 
 @pytest.mark.parametrize("language", OTHERS)

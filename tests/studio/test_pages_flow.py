@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.report.browser import Browser, installed, running
+from tests.report.browser import Browser
 from tests.saving import ACCEPTING
 from tests.studio.served import SOURCE, Served, served
 from tests.studio.tab import Tab, signed_in
@@ -21,15 +21,6 @@ import discreet as dc
 from discreet.api.demonstrate import make_patients
 
 ROWS = 100_000
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = installed()
-    if program is None:
-        pytest.skip("no Chromium is installed: apt-get install chromium")
-    with running(program) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

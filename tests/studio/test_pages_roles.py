@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.report.browser import Browser, installed, running
+from tests.report.browser import Browser
 from tests.studio.served import Served, served
 from tests.studio.tab import Tab, signed_in
 
@@ -114,15 +114,6 @@ SETTLED = """(async () => {
   }
   throw new Error('the page does not follow the server');
 })()"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = installed()
-    if program is None:
-        pytest.skip("no Chromium is installed: apt-get install chromium")
-    with running(program) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

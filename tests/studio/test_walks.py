@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.real_data import real_data
-from tests.report.browser import Browser, installed, running
+from tests.report.browser import Browser
 from tests.studio.served import served
 from tests.studio.tab import Tab, signed_in
 
@@ -38,15 +38,6 @@ class Walk:
 
     def reached(self, what: str) -> None:
         self.times[what] = round(time.monotonic() - self.begun, 1)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = installed()
-    if program is None:
-        pytest.skip("no Chromium is installed: apt-get install chromium")
-    with running(program) as found:
-        yield found
 
 
 @pytest.fixture

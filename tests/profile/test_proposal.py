@@ -314,3 +314,17 @@ def test_decimal_commas_are_read_as_such(levels, decimal, tmp_path):
     proposed = dc.propose(place)
     assert proposed.job.source.decimal == (decimal or ".")
     assert (proposed.job.attributes["creatinine"].type == "number") == (decimal is not None)
+
+
+def test_a_secret_that_all_share_is_not_published():
+    """A table of one illness tells it of everybody; the only row of a table is its person's."""
+    same = pl.DataFrame({"age": [20 + n % 50 for n in range(60)], "illness": ["cancer"] * 60})
+    roles = {name: one.role for name, one in dc.propose(same).roles.items()}
+    assert roles["illness"] == "drop"
+    for harmless in ("none", "No"):
+        calm = same.with_columns(illness=pl.lit(harmless), region=pl.lit("north"))
+        found = {name: one.role for name, one in dc.propose(calm).roles.items()}
+        assert found["illness"] == found["region"] == "insensitive"
+    alone = pl.DataFrame({"name": ["Ann Lee"], "age": [33], "illness": ["flu"]})
+    found = {name: one.role for name, one in dc.propose(alone).roles.items()}
+    assert "insensitive" not in found.values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from discreet.attacks.run import AttackReport, run_attacks
 from discreet.errors import InputError
 from discreet.job.model import Job
 from discreet.methods.base import Progress, no_progress
+from discreet.pipeline.expected_cost import announce_cost
 from discreet.pipeline.prove import read_population
 from discreet.pipeline.release import Release
 from discreet.regular_files import named_text, path_of
@@ -44,6 +46,7 @@ def attack(
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold: a belief is between 0 and 1; found {threshold:g}.")
     tables, task, manifest = opened_release(release, original, job, progress)
+    announce_cost(progress, task.table, None, attack_seconds=math.inf, budget=seconds)
     everybody = None
     if population is not None:
         everybody = read_population(

@@ -35,6 +35,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Method, Progress, no_progress
 from discreet.methods.unlinked.unlinked import Unlinked
+from discreet.pipeline.expected_cost import announce_cost
 from discreet.pipeline.prepare import expand_sets, sensitive_marks
 from discreet.pipeline.read import read_data, read_source
 from discreet.pipeline.release import Release
@@ -216,6 +217,8 @@ def compare(
     begun = time.monotonic()
     ends = math.inf if budget is None else begun + budget * (1 - JUDGING)
     original = Original.read(job, data, progress)
+    if budget is not None:
+        announce_cost(progress, original.table, job.method.name, budget=budget)
     workload = job.measure.workload(queries)
     taught = None
     if learning or Use.LEARNING in wanted:

@@ -32,6 +32,7 @@ from discreet.job.edits import REMOVED, Edit, edited_job, edited_text, flow
 from discreet.job.model import Job
 from discreet.job.yaml_lines import load_yaml
 from discreet.methods.base import Progress, no_progress
+from discreet.pipeline.expected_cost import announce_cost
 from discreet.regular_files import path_of, read_text
 from discreet.report.risk_verdict import READY
 from discreet.statements import Statement
@@ -269,6 +270,10 @@ class _Search:
         """Judge the job, and search for repairs where it needs some."""
         original = Original.read(self._job, self._data, self._told("reading"))
         self._columns = [column.name for column in original.coded if column.cardinality > 1]
+        announce_cost(
+            self._progress, original.table, self._job.method.name, attack_seconds=self._budget,
+            budget=self._budget,
+        )  # fmt: skip
         rows = original.coded.rows
         chosen = None
         if rows > SAMPLE:

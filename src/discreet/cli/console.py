@@ -347,13 +347,22 @@ def _end(details: dict[str, Any], as_json: bool, debug: bool) -> NoReturn:
     raise typer.Exit(details["exit_status"]) from None
 
 
+def _note_cost(phase: str, share: float) -> None:
+    """Print what a run is expected to cost; nothing of its other phases."""
+    if getattr(phase, "id", "") == "cost.expected":
+        note(phase)
+
+
 @contextmanager
 def progress_bar(*, quiet: bool) -> Iterator[Progress]:
-    """A progress bar on stderr for anything over two seconds, when it is a terminal."""
+    """A progress bar on stderr for anything over two seconds, when it is a terminal.
+
+    What a long run is expected to cost is a line of its own, also where no terminal is.
+    """
     from discreet.methods.base import no_progress
 
     if quiet or not sys.stderr.isatty():
-        yield no_progress
+        yield no_progress if quiet else _note_cost
         return
     from rich.console import Console
     from rich.progress import (
@@ -381,6 +390,7 @@ def progress_bar(*, quiet: bool) -> Iterator[Progress]:
     timer.start()
 
     def tell(phase: str, share: float) -> None:
+        _note_cost(phase, share)
         bar.update(task, description=phase, completed=share, total=1.0 if share else None)
 
     try:

@@ -34,6 +34,7 @@ from discreet.pipeline.decide import (
     write_private_files,
 )
 from discreet.pipeline.engine import Engine, Reading
+from discreet.pipeline.expected_cost import announce_cost
 from discreet.pipeline.manifest_draft import advising_to_spare, draft_manifest, protected_alike
 from discreet.pipeline.one_machine import OneMachine
 from discreet.pipeline.prepare import prepare_task, require_publishable
@@ -74,8 +75,12 @@ def make_release(
     progress: Progress = no_progress,
     ledger: Ledger | None = None,
     engine: Engine[Any, Any] | None = None,
+    attack_seconds: float = 0.0,
 ) -> Release:
-    """Run a job's method and form the tables; ``publish`` and ``save`` prove them."""
+    """Run a job's method and form the tables; ``publish`` and ``save`` prove them.
+
+    ``attack_seconds`` are those of the attacks that follow, for the expected cost alone.
+    """
     engine = engine or OneMachine()
     engine.require_supported(job)
     require_ledger(job)
@@ -83,6 +88,7 @@ def make_release(
     rng = np.random.default_rng(seed)
     with timing(timings, "prepare"):
         source = engine.read(job, data, ledger, progress)  # codes (rows,) and a dictionary a column
+        announce_cost(progress, source.table, job.method.name, attack_seconds=attack_seconds)
         task = prepare_task(job, source, rng=rng, progress=progress, ledger=ledger)
         require_publishable(job, task)  # the source, hierarchies, requirements, history
         task = replace(task, orders=rng) if fixed_order() else task
@@ -216,7 +222,8 @@ def publish_folder(
     require_reason(saving.get("accept_risk"))
     with ledger_for_writing(job, path) as ledger:
         release = make_release(
-            data, job, seed=seed, progress=progress, ledger=ledger, engine=engine
-        )
+            data, job, seed=seed, progress=progress, ledger=ledger, engine=engine,
+            attack_seconds=saving.get("attack", ATTACK_SECONDS) or 0.0,
+        )  # fmt: skip
         save_release(release, path, progress=progress, ledger=ledger, forget=True, **saving)
     return release

@@ -196,6 +196,12 @@ def harmless_values(column: Column) -> tuple[list[str], str] | None:
     )
 
 
+def is_harmless(value: str) -> bool:
+    """Whether a value says "no", "none", "normal" or "not tested", or is 0."""
+    word = _plain(value)
+    return word == "0" or word in _NO or any(word in listed for listed in _REASONS.values())
+
+
 def _mostly_zero(text: pl.Series, counts: Ints) -> bool:
     """Whether all values are whole numbers from 0 on, of which 0 is the most frequent."""
     if not text.str.contains(r"^\d{1,9}$").all() or "0" not in text.to_list():

@@ -18,11 +18,11 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.job.direct_identifiers import TIMES, direct_identifiers
+from discreet.job.direct_identifiers import TIMES, UNIQUE_AT_MOST, direct_identifiers
 from discreet.job.identifying import count_uses, words_of
 from discreet.job.person_agreement import Agreement
 from discreet.job.proposing.date_columns import date_format, is_birth, judged_dates
-from discreet.job.proposing.familiar_values import value_meanings
+from discreet.job.proposing.familiar_values import is_harmless, value_meanings
 from discreet.job.proposing.value_forms import (
     FEW_ROWS,
     Shape,
@@ -142,8 +142,9 @@ def _proposal(
 def _judge(shape: Shape) -> Proposal:
     """Judge one column by itself."""
     column = shape.column
-    if shape.distinct + (shape.rows < len(column.codes)) <= 1:
-        return Proposal(Role.INSENSITIVE, "it has the same value everywhere")
+    constant = shape.distinct + (shape.rows < len(column.codes)) <= 1
+    if constant and shape.distinct <= UNIQUE_AT_MOST * shape.rows:  # of one row it is the person's
+        return _same_for_all(column)
     if column.separator is not None:
         return Proposal(Role.SENSITIVE, "it holds several values in a cell", "medium")
     words = words_of(column.name)
@@ -172,6 +173,20 @@ def _judge(shape: Shape) -> Proposal:
         return Proposal(Role.IDENTIFIER, reason, "medium")  # perhaps a measure: no key of persons
     reason = f"{shape.distinct:,} values of unknown meaning, protected until you decide"
     return Proposal(Role.SENSITIVE, reason, "low")
+
+
+def _same_for_all(column: Column) -> Proposal:
+    """Judge a column that has the same value everywhere: a secret would be known of everybody."""
+    secret = next(
+        (word for meaning, word in named_meanings(words_of(column.name))
+         if meaning.sense.role is Role.SENSITIVE), None
+    )  # fmt: skip
+    if secret is None or all(map(is_harmless, column.text.drop_nulls().to_list())):
+        return Proposal(Role.INSENSITIVE, "it has the same value everywhere")
+    reason = (
+        f"its name says '{secret}', and it has the same value everywhere: it would be known of "
+    )
+    return Proposal(Role.DROP, reason + "all who are in the table", "medium")
 
 
 def _combined(

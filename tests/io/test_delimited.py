@@ -148,6 +148,13 @@ def test_blocks_do_not_show(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         read(path, data + "x,y\n")
 
 
+def test_row_numbers_of_other_programs_have_no_name(path: Path) -> None:
+    """R and pandas write an empty name above row numbers."""
+    table = read(path, '"","a","a"\n"1",x,y\n"2",z,y\n')
+    assert list(table.columns) == ["column_1", "a", "a_2"]
+    assert cells(table, "column_1") == ["1", "2"]
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

@@ -328,3 +328,13 @@ def test_a_secret_that_all_share_is_not_published():
     alone = pl.DataFrame({"name": ["Ann Lee"], "age": [33], "illness": ["flu"]})
     found = {name: one.role for name, one in dc.propose(alone).roles.items()}
     assert "insensitive" not in found.values()
+
+
+def test_what_persons_rate_is_no_quasi_identifier():
+    """How somebody rates a marriage is an opinion, though marriages are known to others."""
+    frame = pl.DataFrame(
+        {name: [1 + n % 5 for n in range(90)] for name in ("rate_marriage", "marriage")}
+    )
+    roles = {name: one.role for name, one in dc.propose(frame.with_columns(
+        pl.Series("marriage", [n % 3 for n in range(90)]))).roles.items()}  # fmt: skip
+    assert roles == {"rate_marriage": "sensitive", "marriage": "quasi-identifier"}

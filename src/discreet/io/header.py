@@ -43,9 +43,12 @@ def require_names(names: Sequence[str], place: str, *, suspect: bool = False) ->
 def distinct_names(names: Sequence[str], place: str, *, suspect: bool = False) -> list[str]:
     """Return a name of its own for every column: the second ``age`` is read as ``age_2``.
 
-    A number that would give the name of another column is skipped. A header that may be a row of
-    cells is refused: there equal cells are no names.
+    A number that would give the name of another column is skipped. A first column without a name,
+    as R and pandas write row numbers, is read as ``column_1``. A header that may be a row of cells
+    is refused: there equal cells are no names.
     """
+    if len(names) > 1 and not names[0]:
+        names = [*numbered_names(1), *names[1:]]
     suspect = suspect or may_be_cells(names)
     if suspect or not all(names) or not names or any(map(_is_pattern, names)):
         require_names(names, place, suspect=suspect)
@@ -72,7 +75,7 @@ def renaming_notice(names: Sequence[str], distinct: Sequence[str]) -> str | None
     renamed = [
         Statement("columns.renamed.one", written=[name], read=[read])
         for name, read in zip(names, distinct, strict=True)
-        if name != read
+        if name != read and name
     ]
     return Statement("columns.renamed", columns=renamed) if renamed else None
 

@@ -193,9 +193,10 @@ _WORDS: dict[Meaning, str] = {
     ),
     Meaning.OPINION: (
         "satisf* dissatisf* happy happiness wellbeing trust attitude* opinion opinions agree* "
-        "approve* approval favo?r* belief* importance stress* zufrieden* meinung* vertrauen "
-        "einstellung* gluck* zustimm* confiance avis bonheur attitudes accord felicidad confianza "
-        "acuerdo satisfac* confianca felicidade concord* memnun* guven mutlu* gorus* tutum*"
+        "approve* approval favo?r* belief* importance stress* rate rates rated rating ratings "
+        "zufrieden* meinung* vertrauen einstellung* gluck* zustimm* confiance avis bonheur "
+        "attitudes accord felicidad confianza acuerdo satisfac* confianca felicidade concord* "
+        "memnun* guven mutlu* gorus* tutum*"
     ),
     Meaning.MONEY: (
         "income incomes salary salaries wage wages earning earnings revenue debt debts credit "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.attacks import base, class_attacks, run
+from discreet.attacks import base, class_attacks, minimality, run
 from discreet.attacks.attackers import StandardAttacker
 from discreet.attacks.base import Attack, Finding, Scene
 from discreet.attacks.non_membership import _search_facts
@@ -21,6 +22,7 @@ from discreet.attacks.registry import all_attacks
 from discreet.attacks.run import AttackReport, run_attacks
 from discreet.releases.kinds.base import Kind
 from discreet.releases.registry import kind_of
+from discreet.table.interrupts import TimeBudget
 
 
 def released(frame: pl.DataFrame, k: int = 2) -> dc.Release:
@@ -127,6 +129,87 @@ def test_what_does_not_end_is_estimated_from_drawn_targets(monkeypatch):
     assert found.estimated == 100
     # It is reported as not wholly run, which excludes *Ready to sign*.
     assert "estimated from 100 targets" in found.omitted["slow"]
+
+
+class Sampler(Attack):
+    """Works until its time is spent, and then reports what it has."""
+
+    name: ClassVar[str] = "sampler"
+    quick: ClassVar[bool] = True
+    samples: ClassVar[bool] = True
+
+    @property
+    def knowledge(self) -> str:
+        return base.IN_TABLE
+
+    def run(self, scene: Scene) -> list[Finding]:
+        while not scene.budget.spent:
+            time.sleep(0.01)
+        return list(class_attacks.Linking().run(scene))
+
+
+def test_an_attack_that_samples_by_itself_is_not_cut_off_nor_run_again(release, monkeypatch):
+    monkeypatch.setattr(run, "TARGETS", 2)
+    found = attacked(release, Sampler(), seconds=2.0)
+    assert [one.attack for one in found.findings] == ["linking"]
+    assert "sampler" not in found.omitted
+
+
+class Captured(Attack):
+    """Keeps the scene."""
+
+    name: ClassVar[str] = "captured"
+    scene: ClassVar[Scene]
+
+    @property
+    def knowledge(self) -> str:
+        return base.IN_TABLE
+
+    def run(self, scene: Scene) -> list[Finding]:
+        Captured.scene = scene
+        return []
+
+
+class Checks(TimeBudget):
+    """Time that is spent after it was asked for some times."""
+
+    def __init__(self, checks: int) -> None:
+        super().__init__()
+        self.checks = checks
+
+    @property
+    def spent(self) -> bool:
+        self.checks -= 1
+        return self.checks < 0
+
+
+def test_minimality_keeps_what_it_judged_before_its_time_was_spent(monkeypatch):
+    """Neighbours have one value each, so that no cut of a pair passes."""
+    q = [n // 10 for n in range(4000)]
+    frame = pl.DataFrame({"q": q, "s": ["ab"[place % 2] for place in q]})
+    job = dc.Job(
+        attributes={"q": {"role": "quasi-identifier", "type": "integer"},
+                    "s": {"role": "sensitive"}},
+        requirements=[dc.KAnonymity(k=5), {"distinct-l-diversity": {"l": 2}}],
+        method=dc.Mondrian(),
+    )  # fmt: skip
+    monkeypatch.setattr(base, "TARGETS", 100)
+    release = dc.publish(frame, job, seed=1)
+    attacked(release, Captured(), seconds=60)
+    for checks, least, most in ((5, 1, 99), (10**6, 100, 100)):
+        scene = replace(Captured.scene, budget=Checks(checks))
+        (found,) = minimality.Minimality().run(scene)
+        assert least <= found.targets <= most
+        assert found.mean_interval is not None
+
+
+def test_the_worlds_of_a_large_class_are_drawn():
+    rows = np.sort(np.arange(5000) % 7)
+    sides = np.repeat(np.arange(2, dtype=np.int32), 2500)
+    leaf = minimality._Leaf(np.arange(5000), [sides], np.array([2500, 2500]), rows)
+    worlds = minimality._worlds_of(leaf, np.random.default_rng(0), 100)
+    assert worlds.rows.shape == (100, 5000)
+    assert (np.sort(worlds.rows, axis=1) == rows).all()
 
 
 def test_reading_a_release_is_part_of_the_time(release, monkeypatch):

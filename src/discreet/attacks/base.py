@@ -272,6 +272,7 @@ class Attack(Named):
     # Whether it runs where targets are drawn to estimate: its figures follow from single targets.
     quick: ClassVar[bool] = False
     slow: ClassVar[bool] = False  # whether it runs after the others, which a time limit spares
+    samples: ClassVar[bool] = False  # whether it draws targets itself, until its time is spent
     also_knows: ClassVar[str] = ""  # beside the quasi-identifiers, in a few words
     criterion: ClassVar[Criterion] = Criterion.INFERENCE
     # Whose knowledge it uses; of several, each finding says which.
@@ -441,10 +442,15 @@ class RowsAtRisk:
     @property
     def listed(self) -> tuple[RowAtRisk, ...]:
         """All of them in the order of the source."""
-        return tuple(
-            sorted(
-                RowAtRisk(row + 1, attribute, knows, belief)
-                for rows, attribute, knows, beliefs in self.parts
-                for row, belief in zip(rows.tolist(), beliefs.tolist(), strict=True)
-            )
+        every = np.concatenate([np.zeros(0, np.int64), *(rows for rows, *_ in self.parts)])
+        belief = np.concatenate([np.zeros(0), *(beliefs for *_, beliefs in self.parts)])
+        sizes = np.array([len(rows) for rows, *_ in self.parts], np.int64)
+        about = np.repeat(np.arange(len(self.parts)), sizes)
+        # By row, then by attribute, of which each row has one.
+        rank = np.argsort(np.argsort([attribute for _, attribute, *_ in self.parts], kind="stable"))
+        order = np.lexsort((rank[about], every))
+        places = zip(
+            (every[order] + 1).tolist(), about[order].tolist(), belief[order].tolist(), strict=True
         )
+        names, knows = [part[1] for part in self.parts], [part[2] for part in self.parts]
+        return tuple(RowAtRisk(row, names[n], knows[n], learned) for row, n, learned in places)

@@ -30,7 +30,7 @@ person, the state being the rows that each class has left; nothing is said of pe
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
@@ -51,6 +51,7 @@ from discreet.releases.audit.audit import read_tables
 from discreet.releases.kinds.base import Kind
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
+from discreet.releases.worlds.counting import Budget, Options, count_worlds
 from discreet.releases.worlds.placement import EXACT
 from discreet.statements import Statement
 from discreet.table.classes import Classes, group_lists
@@ -235,7 +236,7 @@ def _solve(
     numbered = np.where(known, group_of + first[:-1, None], -1)
     ordered, start = members_of(components(numbered, int(first[-1])))
     chances: dict[int, dict[Row, float]] = {}
-    exact, budget = True, Budget()
+    exact, budget = True, Budget(MOVES)
     for begin, end in pairwise(start):
         people = ordered[begin:end].tolist()
         groups = [
@@ -253,25 +254,29 @@ def _count_worlds(
 ) -> list[dict[Row, float]] | None:
     """The chance of each row of the persons of a component, by each one's groups."""
     place: dict[tuple[int, Row], int] = {}  # of a group and a row
-    full: list[int] = []
-    for group in {id(group): group for own_groups in groups for group in own_groups}.values():
+    room: list[int] = []
+    for group in {id(group): group for of_person in groups for group in of_person}.values():
         for row, count in group.items():
-            place[id(group), row] = len(full)
-            full.append(count)
-    options = [
-        [
-            (tuple(place[id(group), row] for group in own_groups), 1.0)
-            for row in own_groups[0]
-            if all(row in group for group in own_groups)
-        ]
-        for own_groups in groups
+            place[id(group), row] = len(room)
+            room.append(count)
+    # A person has the same row in all releases.
+    rows = [
+        [row for row in of_person[0] if all(row in group for group in of_person)]
+        for of_person in groups
     ]
-    chances = weigh_worlds(tuple(full), options, budget)
-    if chances is None:
+    choices = [
+        Options(np.array([[place[id(group), row] for group in of_person] for row in possible]))
+        for of_person, possible in zip(groups, rows, strict=True)
+        if possible
+    ]
+    if len(choices) < len(groups):
+        return None
+    shares = count_worlds(room, choices, STATES, fills=False, budget=budget)
+    if shares is None:
         return None
     return [
-        {row: chance.get(place[id(own_groups[0]), row], 0.0) for row in own_groups[0]}
-        for own_groups, chance in zip(groups, chances, strict=True)
+        dict(zip(possible, share.tolist(), strict=True))
+        for possible, share in zip(rows, shares, strict=True)
     ]
 
 
@@ -366,16 +371,6 @@ PEOPLE = 40  # of a component that is counted
 STATES = 5000  # of any step of a component
 MOVES = 5_000_000  # of all components of a release together
 
-State = tuple[int, ...]  # rows left, by place
-Option = tuple[tuple[int, ...], float]  # the places of rows that a person may take, and its weight
-
-
-@dataclass(eq=False)
-class Budget:
-    """The moves that are left to count worlds."""
-
-    moves: int = MOVES
-
 
 @dataclass(frozen=True, eq=False)
 class _Side:
@@ -394,12 +389,11 @@ class _Side:
         """The share of each value in the source; the last: values that were not published."""
         return np.bincount(self.truth, minlength=self.values + 1) / max(len(self.truth), 1)
 
-    def entries(self, group: int) -> list[tuple[int, int]]:
-        """The values of a class, each with its count."""
+    def entries(self, group: int) -> tuple[Ints, Ints]:
+        """The values of a class, and how often each occurs in it."""
         counts = self.reading.counts.values[self.name]
         entries = slice(counts.start[group], counts.start[group + 1])
-        values, count = counts.value[entries].tolist(), counts.count[entries].tolist()
-        return list(zip(values, count, strict=True))
+        return counts.value[entries].astype(np.int64), counts.count[entries]
 
 
 class Associated(Attack):
@@ -426,7 +420,7 @@ class Associated(Attack):
         return super().inapplicable(scene)
 
     def run(self, scene: Scene) -> Iterator[Finding]:
-        budget = Budget()
+        budget = Budget(MOVES)
         original = scene.task.table
         sides = [
             [
@@ -513,82 +507,34 @@ def _beliefs(
     sides: tuple[_Side, _Side], people: Ints, lift: Floats, budget: Budget
 ) -> tuple[Floats, Floats] | None:
     """The belief in the truth of every person in a component, for both attributes."""
-    # A place for each side, class and value.
-    place: dict[tuple[int, int, int], int] = {}
-    full: list[int] = []
+    # The rows of each class and value, side by side.
+    room: list[int] = []
+    first: dict[tuple[int, int], int] = {}  # by side and class
+    groups = np.stack([side.reading.group_of_person[people] for side in sides])
     for number, side in enumerate(sides):
-        for group in np.unique(side.reading.group_of_person[people]).tolist():
-            for value, count in side.entries(group):
-                place[number, group, value] = len(full)
-                full.append(count)
-    # Every person takes a row of each table.
-    groups = [side.reading.group_of_person[people].tolist() for side in sides]
-    options = [
-        [
-            ((place[0, first, a], place[1, second, b]), float(lift[a, b]))
-            for a, _ in sides[0].entries(first)
-            for b, _ in sides[1].entries(second)
-            if lift[a, b] > 0
-        ]
-        for first, second in zip(*groups, strict=True)
-    ]
-    chances = weigh_worlds(tuple(full), options, budget)
-    if chances is None:
-        return None
-    first, second = (
-        np.array(
-            [
-                chance.get(place.get((number, group, value), -1), 0.0)
-                for chance, group, value in zip(
-                    chances, groups[number], side.truth[people].tolist(), strict=True
-                )
-            ]
-        )
-        for number, side in enumerate(sides)
-    )
-    return first, second
-
-
-def weigh_worlds(
-    full: State, options: Sequence[Sequence[Option]], budget: Budget
-) -> list[dict[int, float]] | None:
-    """For every person the chance of each place; None where that is too much, or has no world."""
-    # Forward: the weight of all ways to each state, person by person.
-    layers: list[dict[State, float]] = [{full: 1.0}]
-    for choices in options:
-        following: dict[State, float] = defaultdict(float)
-        for state, mass in layers[-1].items():
-            budget.moves -= len(choices)
-            for places, weight in choices:
-                if all(state[place] for place in places):
-                    following[_without(state, places)] += mass * weight
-        if len(following) > STATES or budget.moves < 0:
+        for group in np.unique(groups[number]).tolist():
+            first[number, group] = len(room)
+            room += side.entries(group)[1].tolist()
+    # People of the same two classes take a row of each table.
+    pairs, of_person, count = np.unique(groups, axis=1, return_inverse=True, return_counts=True)
+    choices, values = [], []
+    for left, right, number in zip(*pairs.tolist(), count.tolist(), strict=True):
+        a, b = sides[0].entries(left)[0], sides[1].entries(right)[0]
+        of_a, of_b = np.nonzero(lift[np.ix_(a, b)] > 0)
+        if not len(of_a):
             return None
-        layers.append(following)
-    worlds = sum(layers[-1].values())
-    if not worlds:
+        place = np.stack([first[0, left] + of_a, first[1, right] + of_b], axis=1)
+        choices.append(Options(place, number, lift[a[of_a], b[of_b]]))
+        values.append((a[of_a], b[of_b]))
+    shares = count_worlds(room, choices, STATES, budget=budget)
+    if shares is None:
         return None
-    # Backward: the weight of all ways on from each state.
-    chances: list[dict[int, float]] = []
-    ahead = dict.fromkeys(layers[-1], 1.0)
-    for choices, layer in zip(reversed(options), reversed(layers[:-1]), strict=True):
-        chance: dict[int, float] = defaultdict(float)
-        before: dict[State, float] = defaultdict(float)
-        for state, mass in layer.items():
-            for places, weight in choices:
-                if all(state[place] for place in places):
-                    rest = weight * ahead[_without(state, places)]
-                    before[state] += rest
-                    for place in places:
-                        chance[place] += mass * rest / worlds
-        ahead = before
-        chances.append(chance)
-    return chances[::-1]
-
-
-def _without(state: State, places: tuple[int, ...]) -> State:
-    """The state after a person has taken a row of each place."""
-    left = list(state)
-    for place in places:
-        left[place] -= 1
-    return tuple(left)
+    left_belief, right_belief = (
+        np.array([
+            shares[number][values[number][side] == truth].sum()
+            for number, truth in zip(of_person.ravel().tolist(), sides[side].truth[people].tolist(),
+                                     strict=True)
+        ])
+        for side in (0, 1)
+    )  # fmt: skip
+    return left_belief, right_belief

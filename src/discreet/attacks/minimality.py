@@ -60,7 +60,9 @@ DRAWN_CELLS = 20_000_000  # rows that are dealt out in all drawn worlds together
 FEWEST_DRAWS = 20
 Z = 4.0
 DEALINGS = 20_000  # ways to deal out a class's rows to its types; beyond, worlds are drawn
-DRAWN = 2000
+DRAWN = 2000  # worlds of a class where they are drawn
+# Where persons are drawn too: members of a class in all its worlds, and the fewest worlds.
+DRAWN_MEMBERS, FEWEST_DRAWN = 50_000, 100
 
 
 class Minimality(Attack):
@@ -71,6 +73,7 @@ class Minimality(Attack):
     also_knows: ClassVar[str] = Statement("also-knows.method")
     attackers: ClassVar[tuple[StandardAttacker, ...]] = (StandardAttacker.ENGINEER,)
     slow: ClassVar[bool] = True
+    samples: ClassVar[bool] = True
     inside: ClassVar[bool] = False
 
     worlds: int = Field(
@@ -362,7 +365,8 @@ def leaf_beliefs(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Judged
         if sampled and scene.budget.spent:  # the persons drawn before are a sample too
             judged = int(np.sort(first)[number])
             break
-        worlds = _worlds_of(leaf, scene.rng)
+        most = max(FEWEST_DRAWN, min(DRAWN, DRAWN_MEMBERS // len(leaf.members)))
+        worlds = _worlds_of(leaf, scene.rng, most if sampled else DRAWN)
         drawn = drawn or not worlds.complete
         possible = np.ones(len(worlds.rows), bool)
         for side in leaf.cuts:
@@ -429,13 +433,13 @@ def _divisible_leaves(
         )
 
 
-def _worlds_of(leaf: _Leaf, rng: np.random.Generator) -> _Worlds:
-    """All dealings of a class's rows to its types, or worlds that are drawn."""
+def _worlds_of(leaf: _Leaf, rng: np.random.Generator, most: int) -> _Worlds:
+    """All dealings of a class's rows to its types, or so many worlds that are drawn."""
     kinds, count = np.unique(leaf.rows, return_counts=True)
     dealt = deal(leaf.rooms, count)
     if dealt is None:
-        drawn = rng.permuted(np.tile(leaf.rows, (DRAWN, 1)), axis=1)
-        return _Worlds(drawn, np.ones(DRAWN), complete=False)
+        drawn = rng.permuted(np.tile(leaf.rows, (most, 1)), axis=1)
+        return _Worlds(drawn, np.ones(most), complete=False)
     rows = np.repeat(
         np.tile(kinds, len(dealt) * len(leaf.rooms)), dealt.ravel()
     ).reshape(len(dealt), len(leaf.rows))  # fmt: skip

@@ -46,7 +46,7 @@ from discreet.table.interrupts import OutOfTimeError, TimeBudget, interruptible,
 from discreet.table.roles import Unit
 
 SEED = 0  # of sampled targets and worlds, so that a report can be repeated
-OTHERS = 0.1  # of a time limit, for attackers that the verdict is not about
+OTHERS = 0.07  # of a time limit, for attackers that the verdict is not about
 SHOWN = 0.5  # seconds from which a step is printed
 KEPT = 0.3  # of an attack's time, to estimate what does not end in the rest
 
@@ -343,7 +343,7 @@ def run_attacks(
         parts = sum(
             (candidate.name in of_others) == (rest is not budget) for candidate in runs[number:]
         )
-        part = rest.part(max(parts, 1))
+        part = rest.part(max(parts, 1) if attack.slow else min(parts, 2))
         with timing(timings, attack.name):
             run = _Run(attack, scene, part, number / len(runs), 1 / len(runs))
             findings += run.findings(seconds)
@@ -445,12 +445,12 @@ class _Run:
 
     def findings(self, seconds: float | None) -> list[Finding]:
         """Run the attack on all targets; where time is up, on drawn targets for what is missing."""
-        draws = self._attack.quick and not self._scene.quick and self._scene.targets > TARGETS
-        scene = self._scene
-        findings, ended = self._within(
-            replace(scene, budget=self._budget.part(1, KEPT * draws)),
-            self._budget.part(1, KEPT / 2 * draws),  # a moment more, to end by itself
-        )
+        scene, samples = self._scene, self._attack.samples
+        draws = self._attack.quick and not samples and not scene.quick and scene.targets > TARGETS
+        budget = self._budget.part(1, KEPT * (draws or samples))
+        # What samples by itself has a moment more, to end by itself.
+        limit = self._budget if samples else budget
+        findings, ended = self._within(replace(scene, budget=budget), limit)
         if ended:
             return findings
         estimates: list[Finding] = []

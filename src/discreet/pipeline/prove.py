@@ -275,5 +275,5 @@ def risk_file(at_risk: tuple[RowAtRisk, ...]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["row", "attribute", "attacker_knows", "belief"])
-    writer.writerows([r.row, r.attribute, r.knows, f"{r.belief:.4f}"] for r in at_risk)
+    writer.writerows((row, name, knows, f"{belief:.4f}") for row, name, knows, belief in at_risk)
     return text.getvalue()

@@ -8,8 +8,8 @@ is not written in a release, so where rows were, one more group that fits every 
 
 Two ways, and the report says which:
 
-- *exact*: components of at most ``EXACT_STATES`` states are counted by a forward and a backward
-  pass over the kinds, the state being the places left in each group.
+- *exact*: components of at most ``EXACT_STATES`` states are counted, person by person
+  (``counting``).
 - *scaling*: else the weights are those of greatest entropy with the right row and column sums,
   x(kind)·y(group), found by alternating scaling with momentum. It is an approximation, no bound;
   but groups that no world gives to a kind have no weight.
@@ -18,18 +18,15 @@ Two ways, and the report says which:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
-from math import comb
-from operator import mul
 
 import numpy as np
 
+from discreet.releases.worlds.counting import Options, count_worlds
 from discreet.releases.worlds.permanents import EXACT_STATES
 from discreet.statements import Statement
-from discreet.table.classes import KEY_LIMIT
 from discreet.table.graphs import components_of_flow, greatest_flow, smallest_connected
 from discreet.table.kernels.lists import distinct_values, entries_of, starts_of
 from discreet.typing import AnyInts, Bools, Floats, Ints, Ints32
@@ -40,9 +37,6 @@ FEW_ROUNDS = 30  # of scaling, after which edges that no world uses are left out
 SCALING_ROUNDS = 200
 SCALING_PRECISION = 1e-7
 MOST_ADDED = 1.0  # to a logarithm in a round, so that no weight overflows where no world exists
-
-# How many people are put into which groups, the places that they take, and in how many ways.
-_Spread = tuple[tuple[tuple[int, int], ...], int, int]
 
 EXACT = "exact"
 SCALING = Statement("figures.scaled-weights")
@@ -264,161 +258,41 @@ def count_components(
             continue
         edges = [(start[kind], start[kind + 1]) for kind in kinds]
         fits = [tuple(group[low:high].tolist()) for low, high in edges]
-        counts = people[kinds].tolist()
-        counted = expected_places(fits, counts, size, kind_of_group)
+        counted = place_shares(fits, people[kinds].tolist(), size, kind_of_group)
         if counted is None:
             all_exact = False
             continue
-        for (low, high), of_kind, number in zip(edges, counted, counts, strict=True):
-            weight[low:high] = np.array(of_kind) / number
+        for (low, high), of_kind in zip(edges, counted, strict=True):
+            weight[low:high] = of_kind
     return all_exact
 
 
-def expected_places(
+def place_shares(
     fits: Sequence[Sequence[int]],
     people: Sequence[int],
     size: Ints,
     kind_of_group: Ints32 | None = None,
-) -> list[list[float]] | None:
-    """For each kind how many of its people are in each group it fits, on average over all worlds.
+) -> list[Floats] | None:
+    """For each kind the share of worlds in which a person of it is in each group that it fits.
 
     None where more than ``EXACT_STATES`` states would have to be looked at, or where no world
     fills every group. ``kind_of_group`` as in ``count_components``.
     """
     groups = sorted({group for fit in fits for group in fit})
-    # A state is one number: the places left in each group are its digits.
-    widths = {group: int(size[group]) + 1 for group in groups}
-    units = dict(zip(groups, accumulate((widths[g] for g in groups), mul, initial=1), strict=False))
-    full = sum((widths[group] - 1) * units[group] for group in groups)
-    if all(count == 1 for count in people) and full < KEY_LIMIT:
-        if kind_of_group is not None and any(len(set(kind_of_group[list(f)])) > 1 for f in fits):
-            return None  # one person has no group of each of several kinds
-        return _expected_of_single(
-            [np.array([(units[g], widths[g]) for g in fit]) for fit in fits], full
-        )
+    number = {group: place for place, group in enumerate(groups)}
     # People of one group first, then those of the same groups in turn: a group that is full, or
     # that no later person fits, adds no states. The order changes no count.
     order = sorted(range(len(fits)), key=lambda kind: (len(fits[kind]) > 1, tuple(fits[kind])))
-    ordered = [fits[kind] for kind in order], [people[kind] for kind in order]
-    expected = _counted_places(*ordered, units, widths, kind_of_group)
-    return None if expected is None else [expected[place] for place in np.argsort(order)]
-
-
-def _counted_places(
-    fits: Sequence[Sequence[int]],
-    people: Sequence[int],
-    units: Mapping[int, int],
-    widths: Mapping[int, int],
-    kind_of_group: Ints32 | None,
-) -> list[list[float]] | None:
-    """Return the same, one kind after the other; groups have units and widths of digits."""
-    # The ways to reach each state, kind by kind.
-    forward = [{sum((widths[group] - 1) * units[group] for group in widths): 1}]
-    steps: list[list[tuple[int, list[_Spread]]]] = []  # the states before each kind, and its moves
-    for fit, count in zip(fits, people, strict=True):
-        kinds = None if kind_of_group is None else kind_of_group[list(fit)].tolist()
-        digits = [(units[group], widths[group]) for group in fit]
-        known: dict[tuple[int, ...], list[_Spread] | None] = {}
-        moves = []
-        following: dict[int, int] = defaultdict(int)
-        for state, ways in forward[-1].items():
-            left = tuple([state // unit % width for unit, width in digits])
-            if left not in known:
-                known[left] = _spreads(left, [unit for unit, _ in digits], count, kinds)
-            spreads = known[left]
-            if spreads is None:
-                return None
-            moves.append((state, spreads))
-            for _, used, arrangements in spreads:
-                following[state - used] += ways * arrangements
-            if len(following) > EXACT_STATES:
-                return None
-        steps.append(moves)
-        forward.append(following)
-    # The ways to end from each state, and the places that they take.
-    worlds = forward[-1].get(0, 0)
-    if not worlds:
-        return None
-    result: list[list[float]] = []
-    backward = {0: 1}
-    for fit, moves, states in zip(fits[::-1], steps[::-1], forward[-2::-1], strict=True):
-        expected = [0] * len(fit)
-        before: dict[int, int] = {}
-        for state, spreads in moves:
-            total = 0
-            for taken, used, arrangements in spreads:
-                ways = arrangements * backward.get(state - used, 0)
-                if ways:
-                    total += ways
-                    reached = ways * states[state]
-                    for i, number_taken in taken:
-                        expected[i] += number_taken * reached
-            if total:
-                before[state] = total
-        backward = before
-        result.append([number / worlds for number in expected])
-    return result[::-1]
-
-
-def _expected_of_single(fits: Sequence[Ints], full: int) -> list[list[float]] | None:
-    """Return the same for kinds of one person each, all states of a step at once.
-
-    ``fits`` has, for each group that a person fits, the unit and the width of its digit.
-    """
-    # The ways to reach each state, person by person.
-    state, ways = np.array([full]), np.ones(1, np.float64)
-    steps = []  # the moves of each person: their states before and after, groups and ways
-    for digits in fits:
-        unit, width = digits.T
-        before, group = np.nonzero(state[:, None] // unit % width)
-        state, after = np.unique(state[before] - unit[group], return_inverse=True)
-        if len(state) > EXACT_STATES:
-            return None
-        reached = ways[before]
-        steps.append((len(ways), before, after, group, reached))
-        ways = np.bincount(after, reached, len(state)).astype(np.float64)
-    if not len(state) or state[0]:
-        return None
-    # The ways to end from each state; both give the expected places.
-    result: list[list[float]] = []
-    worlds, following = ways[0], np.zeros(len(state))
-    following[0] = 1.0
-    moves = zip(fits[::-1], steps[::-1], strict=True)
-    for digits, (states, before, after, group, reached) in moves:
-        remaining = following[after]
-        expected = np.bincount(group, reached * remaining, len(digits)) / worlds
-        result.append(expected.tolist())
-        following = np.bincount(before, remaining, states).astype(np.float64)
-    return result[::-1]
-
-
-def _spreads(
-    left: Sequence[int], units: Sequence[int], count: int, kinds: Sequence[int] | None
-) -> list[_Spread] | None:
-    """All ways to put ``count`` people into the places left; None where there are too many.
-
-    With ``kinds`` of the groups, those that put a person into a group of each kind.
-    """
-    every = set(kinds or ())
-    if count == 1:
-        if len(every) > 1:
-            return []
-        return [(((i, 1),), unit, 1) for i, unit in enumerate(units) if left[i]]
-    # Add one group after the other, with each number of people that it has places for.
-    spreads: list[tuple[tuple[tuple[int, int], ...], int, int, int]] = [((), 0, 1, count)]
-    for i, (places, unit) in enumerate(zip(left, units, strict=True)):
-        spreads += [
-            ((*taken, (i, n)), used + n * unit, ways * comb(remaining, n), remaining - n)
-            for taken, used, ways, remaining in spreads
-            for n in range(1, min(places, remaining) + 1)
-        ]
-        if len(spreads) > EXACT_STATES:
-            return None
-    return [
-        (taken, used, ways)
-        for taken, used, ways, remaining in spreads
-        if remaining == 0 and (kinds is None or {kinds[i] for i, _ in taken} == every)
+    choices = [
+        Options(
+            np.array([[number[group]] for group in fits[kind]]),
+            people[kind],
+            kind=None if kind_of_group is None else kind_of_group[list(fits[kind])],
+        )
+        for kind in order
     ]
+    shares = count_worlds([int(size[group]) for group in groups], choices, EXACT_STATES)
+    return None if shares is None else [shares[place] for place in np.argsort(order)]
 
 
 def _components(start: Ints, group: Ints32, groups: int) -> Ints:

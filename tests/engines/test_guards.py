@@ -109,3 +109,18 @@ def test_a_key_that_joins_strangers_is_refused(spark, people, rows):
         publish(spark, people, key, person)
     accepted = f"person: {{column: patient, rows: {rows}, disagreeing: 60}}"
     assert publish(spark, people, key, accepted).audit.ok
+
+
+@pytest.mark.parametrize(
+    "rest", ["unit: rows", "person: {column: patient, rows: keep, disagreeing: 60}"]
+)
+def test_a_column_that_reveals_a_quasi_identifier_is_refused(spark, people, rest):
+    path = people / "people.csv"
+    age = pl.col("rate") // 2 % 25 + 20
+    pl.read_csv(path).with_columns(age=age, birth_year=2025 - age).write_csv(path)
+    key = "  patient: {role: identifier}\n" if rest.startswith("person") else ""
+    columns = f"{key}  age: {{role: quasi-identifier, type: integer}}\n"
+    said = "birth_year: this column reveals the quasi-identifier 'age'"
+    with pytest.raises(JobError, match=said):
+        publish(spark, people, columns + "  birth_year: {role: sensitive}\n", rest)
+    assert not (people / "release").exists()

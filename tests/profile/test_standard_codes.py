@@ -112,12 +112,12 @@ def test_the_missing_extra_is_named(monkeypatch):
     assert "pip install 'discreet[icd]'" in proposed.text
 
 
-def test_the_values_of_a_person_become_a_set_without_a_hierarchy():
+def test_a_value_that_all_rows_of_a_person_have_stays_one():
     frame = people("diagnosis", ICD)
     several = pl.concat([frame, frame]).with_columns(
         patient_id=pl.Series([f"P{n % 300:06}" for n in range(600)])
     )
     proposed = dc.propose(several)
-    attribute = yaml.safe_load(proposed.text)["attributes"]["diagnosis"]
-    assert "hierarchy" not in attribute
-    assert dc.publish(several, proposed.job, seed=1).audit.ok
+    assert yaml.safe_load(proposed.text)["attributes"]["diagnosis"]["collapse"] == "constant"
+    records = dc.publish(several, proposed.job, seed=1).tables["records"]
+    assert "diagnosis" in records.columns and records.height == 300

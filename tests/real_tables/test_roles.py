@@ -10,7 +10,8 @@ import discreet as dc
 from discreet.job.direct_identifiers import refusal
 from discreet.job.proposing.job_text import propose_job
 from discreet.job.proposing.untyped_table import read_untyped
-from discreet.pipeline.prepare import prepare, require_publishable
+from discreet.pipeline.prepare import prepare_task, require_publishable
+from discreet.pipeline.read import read_source
 from discreet.table.roles import Role
 
 TABLES = {
@@ -46,7 +47,8 @@ def test_the_proposed_job_names_no_one_and_merges_no_strangers(table, tmp_path):
             # the same judgement by hand: values that one row alone has
             assert int((column.counts == 1).sum()) <= 0.05 * source.rows, column.name
             assert refusal(column, source.rows) is None
-    require_publishable(job, prepare(job))
+    rows = read_source(job)
+    require_publishable(job, prepare_task(job, rows), rows)
 
 
 def test_no_recognized_column_is_unchanged(tmp_path):

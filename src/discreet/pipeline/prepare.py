@@ -33,6 +33,7 @@ from discreet.job.direct_identifiers import (
 )
 from discreet.job.identifying import SEVERAL_ROWS
 from discreet.job.model import Job
+from discreet.job.revealed import revealed_quasi_identifiers
 from discreet.job.sampling_weights import with_weights
 from discreet.job.value_spellings import spelling_problems
 from discreet.knowledge.population import Population
@@ -174,7 +175,7 @@ def _form(
         requirement.for_table(terms)
         for requirement in requirements_for_attackers(job, job.requirements, bits)
     ]
-    problems += _unproved_secrets(job, table)
+    problems += _unproved_secrets(job, source.sample or table)
     requirements = _of_finest(job, requirements, table)
     if Ability.SENSITIVE_VALUES in job.method.abilities:
         keeping = job.person is not None and job.person.rows == "keep"
@@ -338,10 +339,11 @@ def _unfit_for_population(job: Job, task: Task) -> list[str]:
     return problems
 
 
-def require_publishable(job: Job, task: Task) -> None:
+def require_publishable(job: Job, task: Task, source: SourceRows) -> None:
     """Refuse direct identifiers and several rows of one person, unless the job allows them.
 
-    A job whose unit is rows may have several of one person.
+    A job whose unit is rows may have several of one person. What reveals a quasi-identifier, which
+    attackers know, identifies persons too.
     """
     if task.basis.repeated and job.unit is None:
         raise InputError(f"{' '.join(task.basis.repeated)} {SEVERAL_ROWS}")
@@ -352,8 +354,25 @@ def require_publishable(job: Job, task: Task) -> None:
         problem = refusal(table[name], table.rows, task.basis.persons)
         if problem is not None:
             problems.append(f"attributes.{name}: {problem}")
+    problems += _revealing(job, task, source)
     if problems:
         raise JobError(problems)
+
+
+def _revealing(job: Job, task: Task, source: SourceRows) -> list[str]:
+    """Return the published columns that reveal quasi-identifiers, which attackers know."""
+    table, persons = source.sample or task.table, task.basis.persons
+    if persons is not None and source.sample is None:  # one row of each
+        table = table.take(np.unique(persons.number, return_index=True)[1])
+    allowed = {name for name, attribute in job.attributes.items() if attribute.allow_identifying}
+    others = [
+        column
+        for column in table
+        if column.role in (Role.SENSITIVE, Role.QUASI_SENSITIVE, Role.INSENSITIVE)
+        and column.name not in allowed
+    ]
+    revealed = revealed_quasi_identifiers(table.quasi_identifiers, others)
+    return [f"attributes.{each.columns[0]}: {each.sentence()}" for each in revealed]
 
 
 def _refuse_own_columns(job: Job, table: CodedTable) -> None:

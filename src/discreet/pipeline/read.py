@@ -47,6 +47,7 @@ class SourceRows:
     sha256: str | None = None  # of the source file
     like: FrameTypes = field(default_factory=FrameTypes)  # of the frame that came in
     household: NDArray[np.int32] | None = None  # (rows,) the number of each row's household
+    sample: CodedTable | None = None  # some rows, where the table has an entry for each value
 
 
 def read_data(job: Job, data: Any = None, tell: Tell = ignore_progress) -> CodedTable:

@@ -90,7 +90,7 @@ def make_release(
         source = engine.read(job, data, ledger, progress)  # codes (rows,) and a dictionary a column
         announce_cost(progress, source.table, job.method.name, attack_seconds=attack_seconds)
         task = prepare_task(job, source, rng=rng, progress=progress, ledger=ledger)
-        require_publishable(job, task)  # the source, hierarchies, requirements, history
+        require_publishable(job, task, source)  # the source, hierarchies, requirements, history
         task = replace(task, orders=rng) if fixed_order() else task
     with timing(timings, "method"), advising_to_spare(job):
         outcome = engine.run(job, task, source, seed)  # the class or group of each row

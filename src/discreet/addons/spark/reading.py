@@ -22,10 +22,11 @@ from discreet.addons.spark.encoded import (
     SourceSplit,
     ingest,
     plain_names,
+    read_split,
     values_of,
 )
 from discreet.addons.spark.exchange import COUNT, received, summed
-from discreet.addons.spark.parts import coded_columns
+from discreet.addons.spark.parts import PERSON_NUMBER, coded_columns
 from discreet.addons.spark.session import COLLECTED, ROWS_AT_ONCE, Workers, reporting
 from discreet.addons.spark.text_files import FileStretch, SplitCellError, TextFiles
 from discreet.errors import InputError, JobError
@@ -40,9 +41,11 @@ from discreet.job.proposing.untyped_table import suggest_type
 from discreet.pipeline.read import require_columns, source_of, specs_of_job, specs_of_others
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import ColumnSpec, Role, ValueType
+from discreet.table.secrets import LOOKED_AT
 
 JAVA_NAMES = {"iso8859-1": "ISO-8859-1", "ascii": "US-ASCII"}  # of encodings, where they differ
 VALUES_LOOKED_AT = 1000  # of an unchanged column
+SAMPLED_SPLITS = 10  # whose first rows show which columns reveal others
 Groups = Sequence[tuple[str, int]]  # files, and numbers of row groups in them
 
 
@@ -347,6 +350,31 @@ def dictionaries(
         lookups[places[name]] = text, dictionary.code_of_raw
     left_out = tuple(name for name, spec in specs.items() if not spec.role.published)
     return CodedTable(columns, sum(split.rows for split in splits), left_out), lookups
+
+
+def sample_of(
+    table: CodedTable,
+    splits: Sequence[SourceSplit],
+    lookups: Mapping[str, Lookup],
+    specs: Mapping[str, ColumnSpec],
+) -> CodedTable:
+    """Return the coded columns of the first rows of some splits, one row of each person."""
+    places = {name: place for name, place in plain_names(specs).items() if place in lookups}
+    wanted = [*places.values(), PERSON_NUMBER]
+    chosen = splits[:: -(-len(splits) // SAMPLED_SPLITS)]
+    heads = [
+        next(read_split(split, lookups, wanted)).head(LOOKED_AT // len(chosen))
+        for split in chosen
+        if split.rows
+    ]
+    rows = pl.concat(heads)
+    if PERSON_NUMBER in rows.columns:
+        rows = rows.unique(subset=PERSON_NUMBER, maintain_order=True)
+    columns = {
+        name: replace(table[name], codes=rows[place].to_numpy(), weights=None)
+        for name, place in places.items()
+    }
+    return CodedTable(columns, len(rows))
 
 
 def _dictionary(name: str, spec: ColumnSpec, raw: pl.Series, missing: Sequence[str]) -> Dictionary:

@@ -40,6 +40,7 @@ from discreet.addons.spark.reading import (
     ingest_table,
     read,
     require_fit,
+    sample_of,
     types_of,
     unchanged_of,
     uses_of,
@@ -237,10 +238,11 @@ class SparkEngine(AddedEngine[SparkRows, SparkOutcome]):
             types = dict(zip(specs, types_of(source), strict=False))
             splits = [share.split for share in shares]
             table, lookups = dictionaries(splits, specs, types, missing, limit)
+            sample = sample_of(table, splits, lookups, specs)
         named = {name: uses[places[name]] for name in specs if places[name] in uses}
         return SparkRows(
             replace(table, left_out=unpublished), named, persons, published_persons, people,
-            data=data, specs=specs, splits=splits, lookups=lookups, missing=missing,
+            sample=sample, data=data, specs=specs, splits=splits, lookups=lookups, missing=missing,
         )  # fmt: skip
 
     def _columns(

@@ -141,7 +141,7 @@ def propose_for(
     roles = suggest_roles(columns)
     person = suggest_person(columns, roles)
     if preset != SAFE_HARBOR:  # which publishes all that it allows, at fixed levels
-        roles = without_derived(columns, roles)
+        roles = without_derived(list(columns), roles)
     if ask is None:
         plan = plan_for(preset, list(columns), roles)
     else:
@@ -157,7 +157,7 @@ def propose_for(
         if persons is not None and role.role.published and varying_persons(column, persons):
             entry["collapse"] = str(CollapseRule.MOST_FREQUENT)
         elif persons is not None and role.role is Role.SENSITIVE:
-            entry.pop("hierarchy", None)  # the values of a person are a set
+            entry["collapse"] = str(CollapseRule.CONSTANT)
         if column.name in plan.hierarchies:
             entry["hierarchy"] = plan.hierarchies[column.name]
         elif standard is not None:

@@ -31,6 +31,7 @@ from discreet.job.proposing.value_forms import (
     shape_of,
 )
 from discreet.job.proposing.vocabulary import Meaning, named_meanings, stem_meanings
+from discreet.job.revealed import revealed_quasi_identifiers
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import Column
 from discreet.table.persons import persons_of
@@ -475,9 +476,9 @@ def _cost(role: Role, share: float, now: float) -> str:
 
 
 def without_derived(
-    columns: Iterable[Column], roles: Mapping[str, Proposal]
+    columns: Sequence[Column], roles: Mapping[str, Proposal]
 ) -> dict[str, Proposal]:
-    """Propose that a quasi-identifier which follows from another one is not published.
+    """Propose not to publish a column that follows from a quasi-identifier or reveals one.
 
     Two cells that say the same are coarsened apart from each other, and together tell more than
     either. Of two ordered columns of which neither follows from the other, such as a birth date
@@ -497,6 +498,12 @@ def without_derived(
         if are_versions(*pair) and not {column.name for column in pair} & set(reasons):
             finer, coarser = sorted(pair, key=lambda column: -np.count_nonzero(column.counts))
             reasons[finer.name] = f"'{coarser.name}' says the same more coarsely, and is published"
+    left = [column for column in left if column.name not in reasons]
+    others = [c for c in columns if roles[c.name].role in (Role.SENSITIVE, Role.QUASI_SENSITIVE)]
+    # A protected column that reveals one of them shows in which row a person is.
+    for revealed in revealed_quasi_identifiers(left, others):
+        beside = "".join(f" with '{name}'" for name in revealed.columns[1:])
+        reasons[revealed.columns[0]] = f"it reveals '{revealed.quasi_identifier}'{beside}"
     dropped = {
         name: replace(
             roles[name],

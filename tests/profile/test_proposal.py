@@ -338,3 +338,17 @@ def test_what_persons_rate_is_no_quasi_identifier():
     roles = {name: one.role for name, one in dc.propose(frame.with_columns(
         pl.Series("marriage", [n % 3 for n in range(90)]))).roles.items()}  # fmt: skip
     assert roles == {"rate_marriage": "sensitive", "marriage": "quasi-identifier"}
+
+
+def test_a_room_with_a_point_does_not_hide_decimal_commas_and_measures_are_no_brackets(tmp_path):
+    place = tmp_path / "lab.csv"
+    lines = [
+        f"{row % 3 + 1}.{row % 9:02};{7 + row % 5},{row % 7};{40 + row * row % 11},{row * row % 7}"
+        for row in range(90)
+    ]
+    place.write_text("\n".join(["Zimmer;HbA1c;Quick", *lines, ""]), encoding="utf-8")
+    job = dc.propose(place).job
+    assert job.source.decimal == ","
+    assert [job.attributes[name].type for name in ("HbA1c", "Quick")] == ["number", "number"]
+    measures = coded_column("Quick", [f"{40 + row % 9},{row % 9}" for row in range(90)])
+    assert "because.brackets" not in [one.reason.id for one in suggest_roles([measures]).values()]

@@ -23,6 +23,11 @@ class StandardAttacker(StrEnum):
     ENGINEER = "engineer"
     ARCHIVIST = "archivist"
 
+    @property
+    def noun(self) -> Statement:
+        """What the attacker is called."""
+        return Statement(f"attacker.{self}")
+
     def knows(self, unchanged: int | None = None) -> Statement:
         """What the attacker knows; ``unchanged`` columns of a colleague, None for all of them."""
         if self is not StandardAttacker.COLLEAGUE:

@@ -258,8 +258,7 @@ class Finding:
         details = {
             "attacker" if key == "reader" else key: part for key, part in self.details.items()
         }
-        shown = {"aim": str(self.aim), "verdict": str(self.verdict), "details": details}
-        return {**asdict(self), **shown}
+        return {**asdict(self), "verdict": self.verdict, "details": details}
 
 
 class Attack(Named):

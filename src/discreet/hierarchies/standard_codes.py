@@ -39,6 +39,7 @@ from discreet.hierarchies.building import (
 )
 from discreet.hierarchies.groupings import exact, interval_grouping
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.statements import Statement
 from discreet.table.coded_table import Column
 
 # By region and subregion: the codes of two and of three letters, written together.
@@ -306,17 +307,6 @@ POSTCODE_LENGTHS = (3, 2, 1)
 FINEST_STEPS = 100  # about so many of the finest round steps cover the values
 ROUND_STEPS = (1, 5)  # times a power of ten; each divides the next
 
-NOUN = {
-    "icd-9": "codes of ICD-9-CM",
-    "icd-10": "codes of ICD-10",
-    "atc": "codes of ATC",
-    "iso-3166": "codes of countries in ISO 3166",
-    "nuts": "codes of NUTS",
-    "isco-08": "codes of ISCO-08",
-    "nace": "codes of NACE Rev. 2",
-    "postcode": "postcodes",
-}
-
 
 def code_hierarchy(column: Column, name: str, keep: Sequence[int] | None) -> Hierarchy:
     """The hierarchy of a column of codes, up to ``*``; raise where a value is no code."""
@@ -328,8 +318,8 @@ def code_hierarchy(column: Column, name: str, keep: Sequence[int] | None) -> Hie
         verb = "is" if len(wrong) == 1 else "are"
         raise HierarchyError(
             f"Hierarchy of '{column.name}' ({name}): {len(wrong)} of {len(texts)} values {verb} "
-            f"not {NOUN[name]}{named(column, wrong)}. Correct them, list them under `missing:`, or "
-            "use a hierarchy file."
+            f"not {noun_of(name)}{named(column, wrong)}. Correct them, list them under `missing:`, "
+            "or use a hierarchy file."
         )
     columns = list(zip(*(path for path in paths if path is not None), strict=True))
     groupings = [
@@ -337,6 +327,11 @@ def code_hierarchy(column: Column, name: str, keep: Sequence[int] | None) -> Hie
         for labels in (pl.Series(texts, dtype=pl.String) for texts in columns)
     ]
     return assemble(column, [*groupings, everything(len(texts))], name)
+
+
+def noun_of(name: str) -> Statement:
+    """Return what the codes of a classification are called."""
+    return Statement(f"codes.{name}")
 
 
 def code_system(name: str, keep: Sequence[int] | None = None) -> Above:

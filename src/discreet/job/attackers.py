@@ -37,7 +37,9 @@ class Choice:
         """Whom the verdict is about."""
         if self.declared:
             return Statement("attackers.declared", names=self.declared)
-        known = [Statement("attackers.one", name=one, knows=self.knows(one)) for one in self.names]
+        known = [
+            Statement("attackers.one", name=one.noun, knows=self.knows(one)) for one in self.names
+        ]
         return Statement("attackers.about", attackers=known)
 
     def knows(self, name: StandardAttacker) -> Statement:

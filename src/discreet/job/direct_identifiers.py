@@ -26,11 +26,12 @@ from discreet.job.proposing.value_forms import (
     shape_of,
 )
 from discreet.job.proposing.vocabulary import Meaning, named_meanings
+from discreet.statements import Statement
 from discreet.table.coded_table import Column
 from discreet.table.persons import Persons
 from discreet.table.roles import Role, ValueType
 
-TIMES = "times to the second"
+TIMES = Statement("holds.times")
 UNIQUE_AT_MOST = 0.05  # of the persons, by an unchanged column
 NAMES_DISTINCT = 0.2  # of the rows, where a column is called 'name' and no listed name occurs
 
@@ -69,7 +70,7 @@ _NUMBERS = (
 class DirectIdentifiers(NamedTuple):
     """What identifies persons in a column, and how many values or persons are concerned."""
 
-    what: str
+    what: Statement
     values: int
     rows: int
 
@@ -92,19 +93,20 @@ def direct_identifiers(column: Column) -> DirectIdentifiers | None:
     return None if what is None else DirectIdentifiers(what, shape.distinct, shape.rows)
 
 
-def _by_form(shape: Shape) -> str | None:
+def _by_form(shape: Shape) -> Statement | None:
     named = list(named_meanings(words_of(shape.column.name)))
     meanings = [meaning for meaning, _ in named]
     if shape.column.type is ValueType.TEXT:
         if is_times(shape):
             return TIMES
         if address_words(shape):
-            return "street addresses"
+            return Statement("holds.addresses")
         if names_of_persons(shape, meanings):
-            return "names of persons"
+            return Statement("holds.names")
         if not named and _keyed(shape):
-            return "record numbers"
-    return "record numbers" if named and _numbered(shape, *named[0]) else None
+            return Statement("holds.record")
+    numbered = named and _numbered(shape, *named[0])
+    return Statement("holds.record") if numbered else None
 
 
 def is_times(shape: Shape) -> bool:

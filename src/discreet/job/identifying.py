@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from discreet.statements import Statement
 from discreet.table.coded_table import Column
 from discreet.table.roles import ValueType
 
@@ -37,10 +38,10 @@ FEWEST_NUMBERS = 5
 SHORTEST = 9  # signs of a number with check digits
 
 _FORMS = {
-    "e-mail addresses": r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$",
-    "UUIDs": r"(?i)^\{?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\}?$",
-    "bank account numbers": r"^[A-Z]{2}\d{2}[ ]?([A-Z0-9]{4}[ ]?){2,7}[A-Z0-9]{1,4}$",
-    "IP addresses": r"^(\d{1,3}\.){3}\d{1,3}$",
+    "e-mail": r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$",
+    "uuid": r"(?i)^\{?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\}?$",
+    "bank": r"^[A-Z]{2}\d{2}[ ]?([A-Z0-9]{4}[ ]?){2,7}[A-Z0-9]{1,4}$",
+    "ip": r"^(\d{1,3}\.){3}\d{1,3}$",
 }
 # nine to fifteen digits with a leading + or at least two separators
 _TELEPHONE = r"^(\+[\d\s().\-/]{8,24}|\(?\d+\)?[\s.\-/]+\(?\d+\)?[\s.\-/]+[\d\s.\-/]*\d)$"
@@ -85,7 +86,7 @@ def without_accents(text: str) -> str:
     return "".join(sign for sign in apart if not unicodedata.combining(sign))
 
 
-def identifying_values(column: Column) -> str | None:
+def identifying_values(column: Column) -> Statement | None:
     """Return the kind of direct identifier that a column holds; None for ordinary values."""
     if column.separator is not None or column.type in (ValueType.NUMBER, ValueType.DATE):
         return None
@@ -96,16 +97,16 @@ def identifying_values(column: Column) -> str | None:
     if column.type is ValueType.TEXT:
         for what, form in _FORMS.items():
             if _share(text, form) >= MOST:
-                return what
+                return Statement(f"holds.{what}")
         digits = text.str.count_matches(r"\d").is_between(9, 15)
         telephone = text.str.contains(_TELEPHONE) & digits & ~text.str.contains(_DATE)
         if int(telephone.sum()) >= MOST * len(text):
-            return "telephone or social security numbers"
+            return Statement("holds.telephone")
     sample = text.gather_every(max(len(text) // LOOKED_AT, 1)).to_list()
     return checked_numbers(sample) or _record_numbers(column, text)
 
 
-def _record_numbers(column: Column, text: pl.Series) -> str | None:
+def _record_numbers(column: Column, text: pl.Series) -> Statement | None:
     """Many values of one form with six digits or more, each of few rows."""
     present = int(column.counts[: column.cardinality - column.has_null].sum())
     if len(text) < FEWEST_KEYS or present > ROWS_OF_KEY * len(text):
@@ -123,7 +124,7 @@ def _record_numbers(column: Column, text: pl.Series) -> str | None:
         return None
     enough = 8 if bare else 6
     if digits >= enough or (digits >= 6 and _KEY_NAME.search(words_of(column.name))):
-        return "record numbers"
+        return Statement("holds.record")
     return None
 
 
@@ -131,7 +132,7 @@ def _share(text: pl.Series, form: str) -> float:
     return int(text.str.contains(form).sum()) / len(text)
 
 
-def checked_numbers(values: Sequence[str]) -> str | None:
+def checked_numbers(values: Sequence[str]) -> Statement | None:
     """Return what the check digits of most values show a column to hold; None for none."""
     numbers = [re.sub(r"[\s./-]", "", value).upper() for value in values]
     most = PASSING * len(numbers)
@@ -139,7 +140,7 @@ def checked_numbers(values: Sequence[str]) -> str | None:
         return None
     for what, check in _CHECKS.items():
         if sum(map(check, numbers)) >= most:
-            return what
+            return Statement("holds.checked", what=Statement(f"holds.{what}"))
     return None
 
 
@@ -224,16 +225,13 @@ def _is_nhs(text: str) -> bool:
 
 
 _CHECKS: dict[str, Callable[[str], bool]] = {
-    f"{what} (check digits agree)": check
-    for what, check in {
-        "bank account numbers": _is_iban,
-        "card numbers": _is_luhn,
-        "Spanish national numbers": _is_dni,
-        "French national numbers": _is_nir,
-        "German tax numbers": _is_steuer_id,
-        "Turkish national numbers": _is_tckn,
-        "Brazilian tax numbers": _is_cpf,
-        "Portuguese tax numbers": _is_nif,
-        "English NHS numbers": _is_nhs,
-    }.items()
+    "bank": _is_iban,
+    "card": _is_luhn,
+    "spanish": _is_dni,
+    "french": _is_nir,
+    "german": _is_steuer_id,
+    "turkish": _is_tckn,
+    "brazilian": _is_cpf,
+    "portuguese": _is_nif,
+    "nhs": _is_nhs,
 }

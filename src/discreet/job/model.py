@@ -163,13 +163,18 @@ class Job(Part):
                 raise JobError(_problems(error, Places())) from error
 
     @classmethod
-    def of(cls, job: Job | Mapping[str, Any] | str | Path) -> Job:
-        """Return a job as it is, from a mapping of its keys, or from the path of its file."""
+    def of(cls, job: Job | Mapping[str, Any] | str | Path, *, folder: Path | None = None) -> Job:
+        """Return a job as it is, from a mapping of its keys, or from the path of its file.
+
+        Relative paths of a mapping start from ``folder``, by default the present one.
+        """
         require_unforked()
         if isinstance(job, Job):
             return job
         if isinstance(job, Mapping):
-            return cls(**{str(key): value for key, value in job.items()})
+            made = cls(**{str(key): value for key, value in job.items()})
+            made._folder = folder or made._folder
+            return made
         if not isinstance(job, str | Path):
             raise InputError(
                 f"The job is of the type {type(job).__name__}. Give a Job, a mapping of its "

@@ -20,7 +20,7 @@ from discreet.releases.analyst_errors import AnalystErrors
 from discreet.releases.explanation import uncovered
 from discreet.releases.manifest import Known, Manifest, SinglingOut
 from discreet.releases.singling_out import singling_reason, singling_sentences, units_of
-from discreet.report.pieces import Card, Tone, exact
+from discreet.report.pieces import Card, Tone
 from discreet.requirements.judge import limits_knowledge
 from discreet.statements import Statement
 
@@ -54,7 +54,7 @@ class RiskFigure:
 
     def card(self) -> Card:
         """The figure as a headline figure of a page."""
-        attacker = exact(self.attacker)
+        attacker = self.attacker.noun
         return Card(self.key, self.name, self.value, self.shown, attacker, _TONES[self.word])
 
     def to_dict(self) -> dict[str, Any]:
@@ -249,7 +249,7 @@ def _not_run(attacks: AttackReport, choice: Choice) -> Iterator[str]:
     """Which chosen attackers could not be run, or not wholly, and why."""
     for name in choice.names:
         for what, why in attacks.not_run(name).items():
-            yield Statement("verdict.not-run", attacker=str(name), attack=what, reason=why)
+            yield Statement("verdict.not-run", attacker=name.noun, attack=what, reason=why)
 
 
 def _singled_out(
@@ -340,7 +340,7 @@ def _learned(
     knows = choice.knows(finding.attacker)
     if targets and finding.attacker is StandardAttacker.ACQUAINTANCE and finding.also_knows:
         knows = Statement("attackers.knows.also", knows=knows, also=finding.also_knows)
-    who = {"attacker": str(finding.attacker), "knows": knows}
+    who = {"attacker": finding.attacker.noun, "knows": knows}
     limit = {} if threshold is None else {"threshold": threshold}
     if not targets:
         return Statement(f"verdict.{figure}.none", **who, **limit)

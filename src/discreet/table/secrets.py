@@ -15,11 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.statements import Statement
-from discreet.table.coded_table import Column
+from discreet.table.coded_table import Column, Itself
 from discreet.typing import AnyInts, Floats
 
 NEARLY = 0.05  # the greatest H(B|A) / H(B)
@@ -109,16 +111,23 @@ def find_dependencies(columns: Sequence[Column]) -> list[Dependency]:
             least = 1 - entropy[first.name] / entropy[second.name]
             if second is first or least > NEARLY + 1e-9:
                 continue
-            if step > 1 and _remaining(first, second, step) > UNLIKELY:
-                continue
-            remaining = _remaining(first, second)
-            if remaining <= NEARLY:
-                pairs = np.unique(first.codes.astype(np.int64) * second.cardinality + second.codes)
-                exact = len(pairs) == np.count_nonzero(first.counts)
-                dependencies.append(
-                    Dependency(first.name, second.name, 0.0 if exact else remaining)
-                )
+            key = ("dependency", Itself(second))  # several rooms ask about the same pairs
+            found = first.once(key, partial(_dependency, first, second, step))
+            if found is not None:
+                dependencies.append(found)
     return dependencies
+
+
+def _dependency(first: Column, second: Column, step: int) -> Dependency | None:
+    """Return how the first column determines the second, or nearly; None where it does not."""
+    if step > 1 and _remaining(first, second, step) > UNLIKELY:
+        return None
+    remaining = _remaining(first, second)
+    if remaining > NEARLY:
+        return None
+    pairs = np.unique(first.codes.astype(np.int64) * second.cardinality + second.codes)
+    exact = len(pairs) == np.count_nonzero(first.counts)
+    return Dependency(first.name, second.name, 0.0 if exact else remaining)
 
 
 def are_versions(first: Column, second: Column) -> bool:
@@ -160,9 +169,12 @@ def _remaining(first: Column, second: Column, step: int = 1) -> float:
 
     With a ``step``, on every so many rows, where a value that occurs once is left out instead.
     """
-    codes = first.codes[::step].astype(np.int64), second.codes[::step].astype(np.int64)
-    pair = codes[0] * second.cardinality + codes[1]
-    if first.weights is None:
+    pair = _sampled(first, step) * second.cardinality + _sampled(second, step)
+    if first.weights is None and first.cardinality * second.cardinality <= len(pair):
+        every = np.bincount(pair)
+        pairs = np.flatnonzero(every)
+        count = every[pairs]
+    elif first.weights is None:
         pairs, count = np.unique(pair, return_counts=True)
     else:
         pairs, at = np.unique(pair, return_inverse=True)
@@ -180,6 +192,13 @@ def _remaining(first: Column, second: Column, step: int = 1) -> float:
     if step > 1:
         return inner / max(rows - alone, 1.0) / whole
     return (inner + alone * whole) / rows / whole
+
+
+def _sampled(column: Column, step: int) -> NDArray[np.int64]:
+    """Return the codes of every so many rows, side by side in memory where they are few."""
+    if step == 1:
+        return column.codes.astype(np.int64)
+    return column.once(("sampled", step), lambda: column.codes[::step].astype(np.int64))
 
 
 def _entropy(counts: AnyInts | Floats) -> float:

@@ -6,7 +6,6 @@ requirement that fails even there is infeasible for every method that forms clas
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,7 @@ from discreet.api.settings_grid import Setting, settings_of, suited_settings
 from discreet.errors import DiscreetError
 from discreet.io.frames import code_series
 from discreet.job.model import Job
-from discreet.job.table_check import CheckedRequirement, check_table
+from discreet.job.table_check import check_table
 from discreet.job.table_profile import sensitive_profile
 from discreet.methods.base import Task
 from discreet.methods.msa_diversity.msa_diversity import MsaDiversity
@@ -90,7 +89,7 @@ def _judged(
         "requirement": requirement.name,
         "holds_now": all(one.holds for one in now),
         "failing_share_now": min(failing / max(units, 1), 1.0),
-        "best": _figures(best),
+        "best": {name: value for one in best for name, value in one.achieved.items()},
         "feasible": all(one.holds for one in best),
     }
 
@@ -141,16 +140,3 @@ def _infeasible(
 def _in_one_class(task: Task) -> Task:
     other_columns = {c.name: c for c in task.table if c.role is not Role.QUASI_IDENTIFIER}
     return replace(task, table=CodedTable(other_columns, task.table.rows, task.table.left_out))
-
-
-def _figures(found: Sequence[CheckedRequirement]) -> str:
-    achieved: dict[str, float] = {}
-    for one in found:
-        achieved |= one.achieved
-    return ", ".join(f"{name} = {_shown(value)}" for name, value in achieved.items()) or "–"
-
-
-def _shown(value: float) -> str:
-    if not math.isfinite(value):
-        return "∞"
-    return f"{value:,.0f}" if value == int(value) else f"{value:.3g}"

@@ -96,7 +96,7 @@ class OpenedTable:
 
     def describe(self) -> dict[str, Any]:
         """Return columns, and first rows with identifiers masked, as plain data."""
-        hidden = {name for name, one in self.roles.items() if one.role in MASKED_ROLES}
+        hidden = {name for name, one in self.roles.items() if _identifies(one)}
         rows = np.arange(min(FIRST_ROWS, self.table.rows))
         columns = list(self.table)
         cells = [
@@ -205,7 +205,7 @@ class OpenedTable:
             self._compared.append(name)
         inside = [one for one in self._dependencies if {one.first, one.second} <= {*names}]
         secrets = find_secrets([self.column(name) for name in names], inside)
-        return [{"columns": list(one.columns), "sentence": str(one.sentence)} for one in secrets]
+        return [{"columns": list(one.columns), "sentence": one.sentence} for one in secrets]
 
     def harmless(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Return the values of sensitive columns that may be no secret, for the steward."""
@@ -245,6 +245,12 @@ class OpenedTable:
                 for column, found in zip(columns, without, strict=True)
             ],
         }
+
+
+def _identifies(proposal: Proposal) -> bool:
+    """Return whether a column holds identifiers, also such as are not published."""
+    meant = None if proposal.meaning is None else proposal.meaning.sense.role
+    return proposal.role in MASKED_ROLES or meant in MASKED_ROLES
 
 
 class _RowClasses:

@@ -8,14 +8,17 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+from discreet.attacks.attackers import StandardAttacker
 from discreet.errors import InputError, ReleaseError
 from discreet.io.atomic import write_private
 from discreet.pipeline.decide import require_reason
 from discreet.regular_files import MOST_PRIVATE_BYTES, read_text
 from discreet.releases.explanation import explain
 from discreet.releases.manifest import FILE_NAME, Manifest, sha256_of
+from discreet.report.pieces import label
 from discreet.report.risk_verdict import REFUSE
 from discreet.requirements.judge import stated
+from discreet.statements import Statement, in_language
 
 SIGN_OFFS = "sign_offs"
 ACCEPTED_RISK = "accepted_risk"
@@ -114,8 +117,27 @@ def accept_risk_of(folder: Path, reason: str) -> str:
     return line
 
 
-def sign_off_release(folder: Path, given: Mapping[str, str], declaration: str) -> dict[str, Any]:
-    """Record in the private record of a release who signs what declaration, for which manifest."""
+def declaration_of(verdict: Mapping[str, Any] | None) -> list[Statement]:
+    """Return what a signature declares: the verdict, the attackers it is about, and the release."""
+    stated = [Statement("declaration.read")]
+    if verdict:
+        word = label(verdict["verdict"].lower().replace(" ", "-"))
+        names = verdict.get("attackers", [])
+        considered = [attacker.noun for attacker in StandardAttacker if attacker in names]
+        others = [attacker.noun for attacker in StandardAttacker if attacker not in names]
+        declared = [name for name in names if name not in set(StandardAttacker)]
+        stated.append(Statement("declaration.verdict", verdict=word))
+        if considered:
+            stated.append(Statement("attackers.about", attackers=considered))
+        if declared:
+            stated.append(Statement("attackers.declared", names=declared))
+        if others:
+            stated.append(Statement("declaration.not-considered", attackers=others))
+    return [*stated, Statement("declaration.hand-over")]
+
+
+def sign_off_release(folder: Path, given: Mapping[str, str]) -> dict[str, Any]:
+    """Record in the private record of a release who signs its declaration, for which manifest."""
     signer = {key: given.get(key, "").strip() for key in SIGNER}
     if not signer["name"]:
         raise InputError("A sign-off needs the name of the person who signs.")
@@ -133,7 +155,7 @@ def sign_off_release(folder: Path, given: Mapping[str, str], declaration: str) -
     record = _read(place)
     signed = {
         **signer,
-        "declaration": declaration,
+        "declaration": " ".join(map(in_language, declaration_of(record.get("verdict")))),
         "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "manifest_sha256": sha256_of(folder / FILE_NAME),
         "verdict": (record.get("verdict") or {}).get("verdict"),

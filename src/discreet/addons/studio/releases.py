@@ -24,6 +24,7 @@ from discreet import DiscreetError, InputError, Ledger, LedgerSettings
 from discreet.addons.studio.answers import RefusedError
 from discreet.addons.studio.release_summary import (
     accepted_risk,
+    declaration_of,
     private_facts,
     short_guarantees,
     sign_offs,
@@ -107,6 +108,7 @@ class StudioRelease:
             **self.listed(),
             "folder": self.record.get("place"),
             "has": [name for name in files if (self.entry / name).is_file()],
+            "declaration": declaration_of(facts["verdict"]),
             **facts,
             **summary,
         }

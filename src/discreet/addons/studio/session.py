@@ -54,7 +54,6 @@ TABLE_RUNS = ("publish", "preview", "compare", "repair", "judge")
 RELEASE_RUNS = ("audit", "attack", "measure", "evidence")
 FRAMEWORKS = ("ema", "hipaa", "nist", "gdpr")
 REPAIR_SECONDS = 120.0
-STRINGS = Path(__file__).parent / "strings"
 MOST_NODES = 2000  # of a hierarchy's level that a page may ask for
 
 
@@ -418,14 +417,12 @@ class StudioSession:
         return {"path": str(target), "files": saved}
 
     def sign(self, question: Asked) -> Any:
-        """Record who signs the declaration that the page shows."""
-        parameters = question.given
+        """Record who signs the declaration that the page shows, in its language."""
+        parameters = question.parameters
         if not all(isinstance(parameters.get(key) or "", str) for key in SIGNER):
             raise RefusedError(422, "What is signed must be text.")
         signer = {key: parameters.get(key) or "" for key in SIGNER}
-        strings = json.loads((STRINGS / f"{question.language}.json").read_text(encoding="utf-8"))
-        place = self._release(question).place
-        return {"signed": sign_off_release(place, signer, strings["publish.declaration"])}
+        return {"signed": sign_off_release(self._release(question).place, signer)}
 
     # Releases
 

@@ -85,8 +85,8 @@ class Success:
         return {
             "attack": self.attack,
             "criterion": str(self.criterion),
-            "aim": str(self.aim),
-            "knowledge": str(self.knowledge),
+            "aim": self.aim,
+            "knowledge": self.knowledge,
             "success": self.success.to_dict(),
             "baseline": self.baseline.to_dict(),
             **({} if self.control is None else {"control": self.control.to_dict()}),

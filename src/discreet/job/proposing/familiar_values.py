@@ -18,6 +18,7 @@ import polars as pl
 
 from discreet.job.identifying import without_accents
 from discreet.job.proposing.vocabulary import Meaning
+from discreet.statements import Statement
 from discreet.table.coded_table import Column
 from discreet.typing import Ints
 
@@ -145,19 +146,19 @@ _YES = _listed("yes y true t positive pos + 1 ja j wahr oui o vrai si s verdader
 _NO = _listed("no n false f negative neg - 0 nein falsch non faux falso nao hayir h yanlis negativ"
               " negatif negativo")  # fmt: skip
 _REASONS = {
-    "says that there is none": _listed(
+    "none": _listed(
         "no none nil nothing never absent n/a na not_applicable nein kein keine keiner nie ohne"
         " entfallt nicht_zutreffend non aucun aucune rien jamais sans_objet ninguno ninguna nada"
         " nunca no_aplica nao nenhum nenhuma nao_se_aplica hayir yok hic hicbiri nessuno nessuna"
         " niente mai false falsch faux falso"
     ),
-    "says that nothing was found": _listed(
+    "normal": _listed(
         "normal norm negative neg healthy unremarkable within_normal_limits wnl no_finding"
         " no_findings negativ gesund unauffallig ohne_befund o.b. negatif sain saine"
         " rien_a_signaler negativo sano sana sin_hallazgos saudavel sem_alteracoes saglikli normale"
         " nella_norma"
     ),
-    "says that it was not examined": _listed(
+    "untested": _listed(
         "not_tested untested not_done not_performed not_taken not_available not_measured"
         " nicht_getestet nicht_untersucht nicht_gemessen nicht_durchgefuhrt non_teste non_mesure"
         " non_realise no_realizado no_medido sin_prueba nao_testado nao_realizado nao_medido"
@@ -166,7 +167,7 @@ _REASONS = {
 }
 
 
-def harmless_values(column: Column) -> tuple[list[str], str] | None:
+def harmless_values(column: Column) -> tuple[list[str], Statement] | None:
     """The values that may be no secret, and the reason; None where none is, or all are."""
     text = column.text.drop_nulls()
     words = [_plain(value) for value in text.to_list()]
@@ -178,7 +179,7 @@ def harmless_values(column: Column) -> tuple[list[str], str] | None:
         share = int(counts[most]) / max(int(counts.sum()), 1)
         if share <= 0.5:
             return None
-        return [text[most]], f"the majority of a yes/no column, {share:.0%}"
+        return [text[most]], Statement("harmless.majority", share=share)
     reason_of = {
         value: reason
         for value, word in zip(text.to_list(), words, strict=True)
@@ -186,14 +187,14 @@ def harmless_values(column: Column) -> tuple[list[str], str] | None:
         if word in listed
     }
     if not reason_of and _mostly_zero(text, counts):
-        return ["0"], "the most frequent of its whole numbers: mostly there is nothing to count"
+        return ["0"], Statement("harmless.zero")
     if not reason_of or len(reason_of) == len(words):
         return None
-    reasons = dict.fromkeys(reason_of.values())
-    return list(reason_of), "; ".join(
-        f"{', '.join(repr(value) for value, one in reason_of.items() if one == reason)} {reason}"
-        for reason in reasons
-    )
+    reasons = [
+        Statement(f"harmless.{reason}", values=[v for v, its in reason_of.items() if its == reason])
+        for reason in dict.fromkeys(reason_of.values())
+    ]
+    return list(reason_of), Statement("harmless.several", reasons=reasons)
 
 
 def is_harmless(value: str) -> bool:

@@ -27,6 +27,7 @@ from discreet.job.proposing.standard_codes import StandardHierarchy, standard_of
 from discreet.job.proposing.untyped_table import UntypedTable, read_untyped
 from discreet.job.proposing.vocabulary import Meaning, named_meanings
 from discreet.requirements.feasibility import excessive_share, rare_values
+from discreet.statements import Statement
 from discreet.table.coded_table import Column
 from discreet.table.persons import CollapseRule, PersonCounts, persons_of, varying_persons
 from discreet.table.roles import Role, ValueType
@@ -161,7 +162,8 @@ def propose_for(
         if column.name in plan.hierarchies:
             entry["hierarchy"] = plan.hierarchies[column.name]
         elif standard is not None:
-            role = replace(role, reason=f"{role.reason}; {standard.reason}")
+            both = Statement("because.also", first=role.reason, second=standard.reason)
+            role = replace(role, reason=both)
         proposed[column.name] = role
         lines.append(f"  {flow(column.name)}: {flow(entry)}  # {_comment(role)}\n")
         harmless = harmless_values(column) if role.role is Role.SENSITIVE else None

@@ -25,6 +25,7 @@ import numpy as np
 
 from discreet.job.proposing.role_judgement import Proposal
 from discreet.job.proposing.vocabulary import Meaning
+from discreet.statements import Statement
 from discreet.table.coded_table import Column
 from discreet.table.roles import Role, ValueType
 
@@ -146,12 +147,12 @@ def _safe_harbor(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> Pl
         if role.role is Role.QUASI_IDENTIFIER:
             level = _kept(column, role)
             if level is None:
-                reason = f"{role.reason}; Safe Harbor removes it"
+                reason = Statement("because.safe-harbor", reason=role.reason)
                 changed[column.name] = replace(role, role=Role.DROP, reason=reason)
             else:
                 hierarchies[column.name], levels[column.name] = level
         elif role.role.published and (column.type is ValueType.DATE or role.confidence == "low"):
-            reason = f"{role.reason}; Safe Harbor removes what may identify"
+            reason = Statement("because.safe-harbor-may", reason=role.reason)
             changed[column.name] = replace(role, role=Role.DROP, reason=reason)
     notes = [
         f"Preset '{SAFE_HARBOR}': the 18 identifiers of 45 CFR 164.514(b)(2) at fixed levels.",

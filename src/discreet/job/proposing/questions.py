@@ -17,6 +17,7 @@ from discreet.job.proposing.presets import PRESETS, Plan, Preset, requirements_f
 from discreet.job.proposing.role_judgement import Proposal, suggest_person
 from discreet.job.proposing.vocabulary import Meaning
 from discreet.listing import nearest_column
+from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import Role
 
@@ -166,7 +167,7 @@ def _chosen(
         else replace(
             roles[name],
             role=chosen[name],
-            reason="your answer",
+            reason=Statement("because.answer"),
             confidence="high",
         )
         for name in names

@@ -25,6 +25,7 @@ from discreet.job.proposing.date_columns import date_format, is_birth, judged_da
 from discreet.job.proposing.familiar_values import is_harmless, value_meanings
 from discreet.job.proposing.value_forms import (
     FEW_ROWS,
+    Judgement,
     Shape,
     is_free_text,
     meaning_of_values,
@@ -32,6 +33,7 @@ from discreet.job.proposing.value_forms import (
 )
 from discreet.job.proposing.vocabulary import Meaning, named_meanings, stem_meanings
 from discreet.job.revealed import revealed_quasi_identifiers
+from discreet.statements import Statement
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import Column
 from discreet.table.persons import persons_of
@@ -52,9 +54,9 @@ class Proposal:
     """A proposed role, the reason, its confidence, and what the role costs where it is wrong."""
 
     role: Role
-    reason: str
+    reason: Statement
     confidence: Confidence = "high"
-    if_wrong: str = ""
+    if_wrong: str = ""  # a statement
     meaning: Meaning | None = None
 
     def to_dict(self) -> dict[str, str]:
@@ -135,7 +137,7 @@ _STRONG = (Meaning.FREE_TEXT, Meaning.ADDRESS, Meaning.DIAGNOSIS, Meaning.DRUG)
 
 
 def _proposal(
-    meaning: Meaning, reason: str, confidence: Confidence, role: Role | None = None
+    meaning: Meaning, reason: Statement, confidence: Confidence, role: Role | None = None
 ) -> Proposal:
     return Proposal(role or meaning.sense.role, reason, confidence, meaning=meaning)
 
@@ -147,32 +149,34 @@ def _judge(shape: Shape) -> Proposal:
     if constant and shape.distinct <= UNIQUE_AT_MOST * shape.rows:  # of one row it is the person's
         return _same_for_all(column)
     if column.separator is not None:
-        return Proposal(Role.SENSITIVE, "it holds several values in a cell", "medium")
+        return Proposal(Role.SENSITIVE, Statement("because.several-in-a-cell"), "medium")
     words = words_of(column.name)
     meanings = [*named_meanings(words), *value_meanings(words), *stem_meanings(words)]
     named = next((one for one in meanings if _plausible(one[0], shape)), None)
     direct = direct_identifiers(column)
     identifiers = None if direct is None else direct.what
+    holds = Statement("because.holds", what=identifiers or "")
     if identifiers == TIMES:
-        return _proposal(Meaning.EVENT_DATE, f"it holds {identifiers}", "high", Role.DROP)
+        return _proposal(Meaning.EVENT_DATE, holds, "high", Role.DROP)
     if identifiers and not (meanings and meanings[0][0] in _KEY_OF_OTHERS):
-        return _proposal(_kind_of_identifier(identifiers, named), f"it holds {identifiers}", "high")
+        return _proposal(_kind_of_identifier(identifiers, named), holds, "high")
     told = meaning_of_values(shape)
     if identifiers and named is not None:
-        return _proposal(named[0], f"its name says '{named[1]}'", "medium", Role.DROP)
+        return _proposal(named[0], _name_says(named[1]), "medium", Role.DROP)
     both = _combined(named, told, shape)
     if both is not None:
         return both
     if _is_sample_weight(words, shape):
-        return _proposal(Meaning.SAMPLE_WEIGHT, "its name and values are those of weights", "high")
+        return _proposal(Meaning.SAMPLE_WEIGHT, Statement("because.weights"), "high")
     nominal = column.type is ValueType.INTEGER or (
         column.type is ValueType.TEXT and date_format(shape.texts) is None
     )
     if shape.unique and nominal:
-        what = "text" if column.type is ValueType.TEXT else "whole numbers"
-        reason = f"{what}; {shape.distinct:,} of {shape.rows:,} values differ"
+        kind = "text" if column.type is ValueType.TEXT else "numbers"
+        counts = {"distinct": shape.distinct, "rows": shape.rows}
+        reason = Statement(f"because.unique-{kind}", **counts)
         return Proposal(Role.IDENTIFIER, reason, "medium")  # perhaps a measure: no key of persons
-    reason = f"{shape.distinct:,} values of unknown meaning, protected until you decide"
+    reason = Statement("because.unknown", values=shape.distinct)
     return Proposal(Role.SENSITIVE, reason, "low")
 
 
@@ -183,28 +187,30 @@ def _same_for_all(column: Column) -> Proposal:
          if meaning.sense.role is Role.SENSITIVE), None
     )  # fmt: skip
     if secret is None or all(map(is_harmless, column.text.drop_nulls().to_list())):
-        return Proposal(Role.INSENSITIVE, "it has the same value everywhere")
-    reason = (
-        f"its name says '{secret}', and it has the same value everywhere: it would be known of "
-    )
-    return Proposal(Role.DROP, reason + "all who are in the table", "medium")
+        return Proposal(Role.INSENSITIVE, Statement("because.constant"))
+    return Proposal(Role.DROP, Statement("because.known-of-all", word=secret), "medium")
 
 
 def _combined(
-    named: tuple[Meaning, str] | None, told: tuple[Meaning, str] | None, shape: Shape
+    named: tuple[Meaning, str] | None, told: Judgement | None, shape: Shape
 ) -> Proposal | None:
     """Weigh what the name says against what the values show."""
     if named is None:
         return None if told is None else _proposal(told[0], told[1], "medium")
     meaning, word = named
-    reason = f"its name says '{word}'"
+    reason = _name_says(word)
     if told is None:
         return _proposal(meaning, reason, "high" if _confirms(meaning, shape) else "medium")
     if told[0] is meaning:
-        return _proposal(meaning, f"{reason}, and {told[1]}", "high")
+        return _proposal(meaning, Statement("because.and", first=reason, second=told[1]), "high")
     if told[0] in _STRONG:  # the form of the values says more than a name
-        return _proposal(told[0], f"{told[1]} (though {reason})", "medium")
+        though = Statement("because.though", first=told[1], second=reason)
+        return _proposal(told[0], though, "medium")
     return _proposal(meaning, reason, "medium")
+
+
+def _name_says(word: str) -> Statement:
+    return Statement("because.name", word=word)
 
 
 def _kind_of_identifier(found: str, named: tuple[Meaning, str] | None) -> Meaning:
@@ -292,7 +298,7 @@ def _dates(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str
             role.role is Role.QUASI_IDENTIFIER and role.meaning not in telling
         ):
             meaning = Meaning.BIRTH if birth else Meaning.EVENT_DATE
-            why = "dates decades before others" if birth else "dates of the last years"
+            why = Statement("because.early-dates" if birth else "because.late-dates")
             changed[name] = _proposal(meaning, why, "medium")
     return changed
 
@@ -312,7 +318,7 @@ def _siblings(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[
         secret = next((name for name in names if roles[name].role is Role.SENSITIVE), None)
         for name in names if secret is not None else ():
             if roles[name].role is not Role.SENSITIVE:
-                reason = f"{roles[name].reason}; of one scale with '{secret}', which is sensitive"
+                reason = Statement("because.scale", reason=roles[name].reason, other=secret)
                 changed[name] = replace(
                     roles[name], role=Role.SENSITIVE, reason=reason, confidence="low", meaning=None
                 )
@@ -340,22 +346,22 @@ def _followers(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict
         if (second, first) in exact:
             original, copy = sorted((first, second), key=strength, reverse=True)
             if original not in changed and copy not in changed:
-                why = f"it says the same as '{original}', value for value"
+                why = Statement("because.copy", other=original)
                 changed[copy] = replace(roles[copy], role=Role.DROP, reason=why, confidence="high")
     for first, second in pairs:
         if (second, first) in pairs:
             continue
-        for name, other, how in ((second, first, "follows from"), (first, second, "determines")):
+        for name, other, how in ((second, first, "follows"), (first, second, "determines")):
             role, protected = roles[name], roles[other]
             loose = role.confidence == "low" or role.role.unchanged
             if name in changed or other in changed or not loose:
                 continue
             if protected.confidence == "low" or protected.role not in _PROTECTED:
                 continue
-            reason = f"it {how} '{other}'"
+            reason = Statement(f"because.{how}", other=other)
             if name == first and protected.role is Role.QUASI_IDENTIFIER:
                 # Exact it would reveal the other; coarse it may be a secret that nothing protects.
-                reason += ", which is published: not published"
+                reason = Statement("because.determines-published", other=other)
                 changed[name] = Proposal(Role.DROP, reason, "low")
             else:
                 changed[name] = replace(protected, reason=reason, confidence="medium")
@@ -372,13 +378,10 @@ def _beyond_the_known(roles: Mapping[str, Proposal]) -> dict[str, Proposal]:
     """
     names = [name for name, one in roles.items() if one.role is Role.QUASI_IDENTIFIER]
     ranked = sorted(names, key=lambda name: -_rank(roles[name]))
-    advice = (
-        f"{MOST_KNOWN} others are quasi-identifiers: not published; to publish it coarsened, "
-        "write {role: quasi-identifier}, or {role: sensitive} if it is a secret"
-    )
     return {
         name: replace(
-            roles[name], role=Role.DROP, reason=f"{roles[name].reason}; {advice}",
+            roles[name], role=Role.DROP,
+            reason=Statement("because.many", reason=roles[name].reason, others=MOST_KNOWN),
             confidence="low" if roles[name].meaning is None else "medium",
         )
         for name in ranked[MOST_KNOWN:]
@@ -397,8 +400,7 @@ def _shared_identifiers(
     return {
         column.name: replace(
             roles[column.name], role=Role.DROP,
-            reason=f"{roles[column.name].reason}; rows share values: if a person has several rows, "
-            "name the key of persons under 'person:'",
+            reason=Statement("because.shared", reason=roles[column.name].reason),
         )
         for column in columns
         if roles[column.name].role is Role.IDENTIFIER
@@ -460,19 +462,14 @@ def _unique_shares(known: Sequence[Column], others: Sequence[Column], rows: int)
     return shares
 
 
-def _cost(role: Role, share: float, now: float) -> str:
+def _cost(role: Role, share: float, now: float) -> Statement:
     """What a wrong role costs; the unique rows only where they differ as they are printed."""
     shown, before = f"{share:.0%}", f"{now:.0%}"
-    unique = f"{shown} instead of {before} of the rows are unique"
-    if role is Role.QUASI_IDENTIFIER:
-        cost = "if no attacker knows it, it becomes coarser for nothing"
-        return cost if shown == before else f"{cost}; without it {unique}"
-    if role is Role.SENSITIVE:
-        cost = "if it is no secret, groups become larger for nothing"
-        return cost if shown == before else f"{cost}; if attackers know it, {unique}"
-    if role.unchanged:
-        return "if it is a secret, nothing protects it"
-    return "if it identifies no person, analysts lose it for nothing"
+    if role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
+        if shown == before:
+            return Statement(f"if-wrong.{role}")
+        return Statement(f"if-wrong.{role}.unique", share=share, before=now)
+    return Statement("if-wrong.unchanged" if role.unchanged else "if-wrong.dropped")
 
 
 def without_derived(
@@ -485,32 +482,37 @@ def without_derived(
     and an age, the finer one is not published.
     """
     quasi = [c for c in columns if roles[c.name].role is Role.QUASI_IDENTIFIER]
-    reasons: dict[str, str] = {}
+    reasons: dict[str, Statement] = {}
     for secret in find_secrets(quasi):
         for name in secret.columns[1:]:
             sources = [one for one in secret.dependencies if one.second == name]
             source = next((one for one in sources if one.first not in reasons), None)
             if source is not None:
-                nearly = "" if source.exact else "nearly "
-                reasons[name] = f"it {nearly}follows from '{source.first}', which is published"
+                how = "follows" if source.exact else "nearly-follows"
+                reasons[name] = Statement(f"because.{how}-published", other=source.first)
     left = [column for column in quasi if column.name not in reasons]
     for pair in combinations(left, 2):
         if are_versions(*pair) and not {column.name for column in pair} & set(reasons):
             finer, coarser = sorted(pair, key=lambda column: -np.count_nonzero(column.counts))
-            reasons[finer.name] = f"'{coarser.name}' says the same more coarsely, and is published"
+            reasons[finer.name] = Statement("because.coarser-published", other=coarser.name)
     left = [column for column in left if column.name not in reasons]
     others = [c for c in columns if roles[c.name].role in (Role.SENSITIVE, Role.QUASI_SENSITIVE)]
     # A protected column that reveals one of them shows in which row a person is.
     for revealed in revealed_quasi_identifiers(left, others):
-        beside = "".join(f" with '{name}'" for name in revealed.columns[1:])
-        reasons[revealed.columns[0]] = f"it reveals '{revealed.quasi_identifier}'{beside}"
+        name, *beside = revealed.columns
+        known = {"other": revealed.quasi_identifier}
+        reasons[name] = (
+            Statement("because.reveals-with", beside=beside, **known)
+            if beside
+            else Statement("because.reveals", **known)
+        )
     dropped = {
         name: replace(
             roles[name],
             role=Role.DROP,
-            reason=f"{roles[name].reason}; {reason}. To publish it, write 'role: quasi-identifier'",
+            reason=Statement("because.derived", reason=roles[name].reason, why=reason),
             confidence="medium",
-            if_wrong="analysts lose it",
+            if_wrong=Statement("if-wrong.derived"),
         )
         for name, reason in reasons.items()
     }

@@ -13,10 +13,11 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import InputError
-from discreet.hierarchies.standard_codes import NOUN, code_system
+from discreet.hierarchies.standard_codes import code_system, noun_of
 from discreet.job.proposing.role_judgement import Proposal
 from discreet.job.proposing.value_forms import ICD_FORM, NUTS_COUNTRIES
 from discreet.job.proposing.vocabulary import Meaning
+from discreet.statements import Statement
 from discreet.table.coded_table import Column
 from discreet.table.roles import Role, ValueType
 
@@ -48,7 +49,7 @@ class StandardHierarchy(NamedTuple):
     """A standard hierarchy for a column, and the reason."""
 
     spec: dict[str, Any] | None  # as a job writes it; None where it cannot be used as things are
-    reason: str
+    reason: Statement
     is_code: bool = False  # whether its values are codes, which are read as text
 
 
@@ -60,11 +61,11 @@ def standard_of(column: Column, proposal: Proposal) -> StandardHierarchy | None:
     if proposal.meaning is Meaning.AGE and column.type is ValueType.INTEGER:
         ages = column.numbers[: len(occurs)] if column.numbers is not None else np.empty(0)
         if len(ages) > FEWEST_CODES and ages.min() >= 0 and ages.max() <= OLDEST:
-            return StandardHierarchy({"standard": "age"}, "its values are ages in years")
+            return StandardHierarchy({"standard": "age"}, Statement("because.ages"))
     if column.type is ValueType.DATE and column.numbers is not None:
         days = column.numbers[: len(occurs)]
         if len(days) and days.max() - days.min() > LONG_SPAN:
-            return StandardHierarchy({"standard": "date"}, "its dates span decades")
+            return StandardHierarchy({"standard": "date"}, Statement("because.decades"))
     name = None if proposal.meaning is None else SYSTEM.get(proposal.meaning)
     values = column.text.head(len(occurs)).filter(pl.Series(occurs))
     if name is None or len(values) < FEWEST_CODES or not _as_written(column, name, values):
@@ -90,18 +91,21 @@ def _codes(name: str, values: pl.Series) -> StandardHierarchy | None:
     except InputError as error:  # the package of ICD-10 is not installed
         if int(plain.str.contains(ICD_FORM).sum()) < NEARLY_ALL * len(values):
             return None
-        reason = f"its values look like {NOUN[name]}, for {{standard: {name}}}. {error}"
+        reason = Statement("because.like-codes", codes=noun_of(name), name=name, error=str(error))
         return StandardHierarchy(None, reason)
     formed = plain.str.contains(FORMS.get(name, ".")).to_list()
     pairs = zip(values.to_list(), formed, strict=True)
     known = [fits and above(value) is not None for value, fits in pairs]
     if all(known):
-        reason = f"all {len(values):,} values are {NOUN[name]}"
+        reason = Statement("because.codes", values=len(values), codes=noun_of(name))
         return StandardHierarchy({"standard": name}, reason, is_code=True)
     if sum(known) < NEARLY_ALL * len(known):
         return None
-    reason = (
-        f"{sum(known):,} of {len(known):,} values are {NOUN[name]}. Correct the others or list "
-        f"them under `missing:`, and use {{standard: {name}}}"
+    reason = Statement(
+        "because.some-codes",
+        known=sum(known),
+        values=len(known),
+        codes=noun_of(name),
+        name=name,
     )
     return StandardHierarchy(None, reason)

@@ -122,21 +122,21 @@ def _read_file(path: Path, options: Mapping[str, Any]) -> UntypedTable:
 
 
 def _decimal_commas(table: CodedTable, missing: Sequence[str]) -> bool:
-    """Return whether numbers of some column have decimal commas, and those of none points.
+    """Return whether more columns have numbers with decimal commas than with points.
 
-    Three digits behind each comma may as well be thousands.
+    Three digits behind each comma may as well be thousands. A source has one decimal sign, so the
+    numbers of the other columns stay text, such as a room 1.12 beside measures such as 7,4.
     """
-    commas = False
+    commas = points = 0
     for column in table:
         text = column.text.drop_nulls()
         text = text.filter(~text.is_in(list(missing)))
         if not len(text):
             continue
-        if text.str.contains(r"^[+-]?\d*\.\d+$").all():
-            return False
+        points += bool(text.str.contains(r"^[+-]?\d*\.\d+$").all())
         is_comma = text.str.contains(r"^[+-]?\d+(,\d+)?$").all()
-        commas |= is_comma and text.str.contains(r",(\d{1,2}|\d{4,})$").any()
-    return commas
+        commas += bool(is_comma and text.str.contains(r",(\d{1,2}|\d{4,})$").any())
+    return commas > points
 
 
 def _lacks_header(source: Source) -> bool:

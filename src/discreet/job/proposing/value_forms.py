@@ -21,8 +21,11 @@ from discreet.job.proposing.familiar_values import (
     STREET_WORDS,
 )
 from discreet.job.proposing.vocabulary import Meaning
+from discreet.statements import Statement
 from discreet.table.coded_table import Column
 from discreet.table.roles import ValueType
+
+Judgement = tuple[Meaning, Statement]  # what a column is, and why
 
 LOOKED_AT = 1000  # distinct values of a column
 MOST = 0.8  # of them
@@ -87,7 +90,7 @@ def shape_of(column: Column) -> Shape:
     return Shape(int(counts.sum()), len(text), text.gather_every(max(step, 1)), column)
 
 
-def meaning_of_values(shape: Shape) -> tuple[Meaning, str] | None:
+def meaning_of_values(shape: Shape) -> Judgement | None:
     """Return what the values of a column show it to be, with the reason."""
     if shape.distinct < 2 or shape.column.separator is not None:
         return None
@@ -110,15 +113,16 @@ def _real(figure: object) -> float:
     return float(figure) if isinstance(figure, int | float) else 0.0
 
 
-def _free_text(shape: Shape) -> tuple[Meaning, str] | None:
+def _free_text(shape: Shape) -> Judgement | None:
     if is_free_text(shape):
-        return Meaning.FREE_TEXT, f"sentences; {shape.distinct:,} of {shape.rows:,} differ"
+        counts = {"distinct": shape.distinct, "rows": shape.rows}
+        return Meaning.FREE_TEXT, Statement("because.sentences", **counts)
     return None
 
 
-def _address(shape: Shape) -> tuple[Meaning, str] | None:
+def _address(shape: Shape) -> Judgement | None:
     if address_words(shape):
-        return Meaning.ADDRESS, "its values have words for streets and house numbers"
+        return Meaning.ADDRESS, Statement("because.streets")
     return None
 
 
@@ -130,81 +134,81 @@ def address_words(shape: Shape) -> bool:
     return int(numbered.sum()) >= MOST * len(shape.texts)
 
 
-def _names(shape: Shape) -> tuple[Meaning, str] | None:
+def _names(shape: Shape) -> Judgement | None:
     """Capitalized words that seldom repeat; listed names are found by the guard before."""
     if not _is_text(shape) or max(shape.distinct, FEW_ROWS) > shape.rows:
         return None
     if shape.share(_TWO_NAMES) >= MOST and shape.distinct > MOST * shape.rows:
-        return Meaning.NAME, "its values are capitalized words that seldom repeat, as names do"
+        return Meaning.NAME, Statement("because.capitalized")
     return None
 
 
-def _codes(shape: Shape) -> tuple[Meaning, str] | None:
+def _codes(shape: Shape) -> Judgement | None:
     if not _is_text(shape) or shape.distinct < 5:
         return None
     if shape.share(_ATC) >= MOST:
-        return Meaning.DRUG, "its values have the form of ATC codes"
+        return Meaning.DRUG, Statement("because.atc")
     initials = shape.texts.str.slice(0, 1).n_unique()
     if shape.share(ICD_FORM) >= MOST and initials >= 3:
-        return Meaning.DIAGNOSIS, "its values have the form of ICD-10 codes"
+        return Meaning.DIAGNOSIS, Statement("because.icd-10")
     if shape.share(_ICD_9) >= 0.95 and shape.share(r"^[VE]\d") > 0:
-        return Meaning.DIAGNOSIS, "its values have the form of ICD-9 codes"
+        return Meaning.DIAGNOSIS, Statement("because.icd-9")
     return None
 
 
-def _areas(shape: Shape) -> tuple[Meaning, str] | None:
+def _areas(shape: Shape) -> Judgement | None:
     """Codes of countries, or of regions: nothing else has so many of them and no other value."""
     if not _is_text(shape) or shape.distinct < MANY:
         return None
     if shape.texts.str.to_uppercase().is_in(list(places_of_countries())).all():
-        return Meaning.COUNTRY, "its values are codes of countries"
+        return Meaning.COUNTRY, Statement("because.countries")
     if shape.share(rf"^({NUTS_COUNTRIES})[0-9A-Z]{{1,3}}$") == 1.0 and shape.share(r"\d") >= MOST:
-        return Meaning.REGION, "its values have the form of NUTS codes"
+        return Meaning.REGION, Statement("because.nuts")
     return None
 
 
-def _postcode(shape: Shape) -> tuple[Meaning, str] | None:
+def _postcode(shape: Shape) -> Judgement | None:
     if not _is_text(shape) or shape.distinct < MANY or shape.distinct > MOST * shape.rows:
         return None
     five = shape.share(_FIVE_DIGITS) >= 0.99 and shape.share(r"^0") > 0
     if five or shape.share(_POSTCODE) >= MOST:
-        return Meaning.POSTCODE, "its values have the form of postcodes"
+        return Meaning.POSTCODE, Statement("because.postcodes")
     return None
 
 
-def _money(shape: Shape) -> tuple[Meaning, str] | None:
+def _money(shape: Shape) -> Judgement | None:
     if _is_text(shape) and shape.share(_MONEY) > MOST:
-        return Meaning.MONEY, "its values have signs of a currency or thousands"
+        return Meaning.MONEY, Statement("because.money")
     return None
 
 
-def _brackets(shape: Shape) -> tuple[Meaning, str] | None:
+def _brackets(shape: Shape) -> Judgement | None:
     """Brackets of ages: most labels are ranges of numbers up to 120."""
     if not _is_text(shape) or shape.distinct < 3:
         return None
     matches = [BRACKET.match(value) for value in shape.texts.to_list()]
     names = ("top", "bottom", "low", "high", "from")
     ends = [float(match[name]) for match in matches if match for name in names if match[name]]
-    if (
-        sum(match is not None for match in matches) < 0.7 * len(matches)
-        or max(ends, default=0) > 120
-    ):
+    ranges = [match for match in matches if match and match["low"]]
+    upside_down = any(float(match["low"]) > float(match["high"]) for match in ranges)  # 49,4
+    few = sum(match is not None for match in matches) < 0.7 * len(matches)
+    if few or upside_down or max(ends, default=0) > 120:
         return None
     if max(ends) >= 60 and min(ends) <= 40:
-        return Meaning.AGE, "its values look like brackets of ages"
+        return Meaning.AGE, Statement("because.brackets")
     return None
 
 
-def _years(shape: Shape) -> tuple[Meaning, str] | None:
+def _years(shape: Shape) -> Judgement | None:
     numbers = shape.numbers
     if shape.column.type is not ValueType.INTEGER or numbers is None or len(numbers) < 3:
         return None
     if numbers.min() >= 1900 and numbers.max() <= LAST_YEAR:
-        return Meaning.EVENT_DATE, "its values are years"
+        return Meaning.EVENT_DATE, Statement("because.years")
     return None
 
 
-def _familiar(shape: Shape) -> tuple[Meaning, str] | None:
+def _familiar(shape: Shape) -> Judgement | None:
     if not _is_text(shape) or shape.distinct > 300:
         return None
     plain = [without_accents(value).lower().strip() for value in shape.texts.to_list()]
@@ -212,7 +216,8 @@ def _familiar(shape: Shape) -> tuple[Meaning, str] | None:
         hits = sum(value in words for value in plain)
         enough = 1.0 if meaning is Meaning.SEX else 0.6
         if hits >= 2 and hits >= enough * len(plain):
-            return meaning, f"its values are familiar: {meaning.sense.noun}"
+            noun = Statement(f"meaning.{meaning.name.lower()}")
+            return meaning, Statement("because.familiar", noun=noun)
     return None
 
 
@@ -220,6 +225,6 @@ def _is_text(shape: Shape) -> bool:
     return shape.column.type is ValueType.TEXT
 
 
-_JUDGES: tuple[Callable[[Shape], tuple[Meaning, str] | None], ...] = (
+_JUDGES: tuple[Callable[[Shape], Judgement | None], ...] = (
     _free_text, _address, _codes, _areas, _postcode, _money, _brackets, _years, _familiar, _names,
 )  # fmt: skip

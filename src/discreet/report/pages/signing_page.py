@@ -76,7 +76,6 @@ from discreet.table.roles import Role
 LISTING = ("rows at risk", "set-homogeneity", "link-through-sensitive-table")
 # Remarks of a verdict about an attacker who was judged in part, and who that is.
 PARTLY = {
-    "verdict.not-run": "",
     "verdict.colleague-not-judged": StandardAttacker.COLLEAGUE,
     "verdict.archivist-without-ledger": StandardAttacker.ARCHIVIST,
 }
@@ -191,7 +190,7 @@ def _declaration(
 def _considered(verdict: RiskVerdict, review: Review) -> Iterator[str]:
     """Yield which attackers were considered, which of them in part, and which were not."""
     choice, attacks = verdict.choice, review.attacks
-    names = [str(name) for name in choice.names]
+    names = [name.noun for name in choice.names]
     if attacks is None:
         yield review.not_attacked or Statement("verdict.not-attacked")
         names = []
@@ -201,13 +200,13 @@ def _considered(verdict: RiskVerdict, review: Review) -> Iterator[str]:
         count = sum(finding.attacker in choice.names for finding in attacks.findings)
         yield Statement("declaration.considered", count=count, attackers=names)
     partly = [
-        remark.parameters.get("attacker") or PARTLY[remark.id]
+        PARTLY[remark.id].noun if remark.id in PARTLY else remark.parameters["attacker"]
         for remark in verdict.remarks
-        if isinstance(remark, Statement) and remark.id in PARTLY
+        if isinstance(remark, Statement) and remark.id in (*PARTLY, "verdict.not-run")
     ]
     if partly:
-        yield Statement("declaration.partly", attackers=list(dict.fromkeys(map(str, partly))))
-    others = [str(name) for name in StandardAttacker if name not in names]
+        yield Statement("declaration.partly", attackers=list(dict.fromkeys(partly)))
+    others = [name.noun for name in StandardAttacker if name.noun not in names]
     if others:
         yield Statement("declaration.not-considered", attackers=others)
 

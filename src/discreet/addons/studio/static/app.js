@@ -1,6 +1,6 @@
 // The page: its head with the steps, the screen that the address names, and the job behind one click.
 
-import { download, get, once, post } from "./lib/api.js";
+import { download, forget, get, once, post } from "./lib/api.js";
 import { Draft } from "./lib/draft.js";
 import { announce, h, replace } from "./lib/dom.js";
 import { button, english, failure, notice, saveText, select, waiting } from "./lib/pieces.js";
@@ -66,6 +66,7 @@ async function mark(tableId) {
 }
 
 async function change(language) {
+  forget("/api/"); // sentences of the server are in the language of the question
   await speak(language, (name) => get(`/strings/${name}.json`));
   await show(false);
   document.getElementById("language").focus();

@@ -54,7 +54,7 @@ export function worded(words, schema, given, change, options = {}) {
 
 /** Words with the names of their gaps, to choose from. */
 export function plainWords(words) {
-  return words.replace(/\{(\w+)\}/g, (_, name) => (name === "attribute" ? t("guarantees.a_sensitive") : name));
+  return words.replace(/\{(\w+)\}/g, (_, name) => (name === "attribute" ? t("guarantees.a_sensitive") : labelOf(name)));
 }
 
 function control(name, property, value, change, { shared, needed, sensitive }) {

@@ -8,11 +8,6 @@ export function english(words, tag = "span", props = {}) {
   return h(tag, { ...props, lang: "en" }, words ?? "");
 }
 
-/** Text of the library in the language of the page. */
-export function told(words, tag = "span", props = {}) {
-  return h(tag, props, words ?? "");
-}
-
 /** A table; a column is {name, cell(row), number, head, className}. */
 export function table(columns, rows, { caption, className = "", row = () => ({}) } = {}) {
   const top = columns.map((one) => h("th", { scope: "col", class: one.number ? "number" : null }, one.name));

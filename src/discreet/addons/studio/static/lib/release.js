@@ -2,11 +2,11 @@
 
 import { get, post, remove } from "./api.js";
 import { announce, h, replace } from "./dom.js";
-import { badge, button, cards, failure, field, folded, notice, section, select, shortTable, told } from "./pieces.js";
+import { badge, button, cards, failure, field, folded, notice, section, select, shortTable } from "./pieces.js";
 import { previewed } from "./preview.js";
 import { note } from "./route.js";
 import { followed } from "./run.js";
-import { moment, number, percent, t } from "./words.js";
+import { figures, moment, number, percent, t } from "./words.js";
 
 export const VERDICTS = { "Ready to sign": "ready", "Look at these": "look", "Do not publish": "refuse" };
 const TONES = { ready: "good", look: "warn", refuse: "bad" };
@@ -48,7 +48,7 @@ export async function showRelease(release, place, { signal, given = {}, repairs 
     section(t("releases.check"), checks(release, given, signal, original)),
     release.has.includes("risk.json") ? section(t("publish.at_risk"), risk) : null,
     preview,
-    section(t("publish.explanation"), h("ul", { class: "sentences" }, (release.explanation ?? []).map((one) => told(one, "li")))),
+    section(t("publish.explanation"), h("ul", { class: "sentences" }, (release.explanation ?? []).map((one) => h("li", {}, one)))),
     removed ? h("p", {}, button(t("releases.remove"), async () => {
       await remove(`/api/releases/${id}`);
       removed();
@@ -78,7 +78,7 @@ function jump(event) {
 function verdictOf(release, actions) {
   const { verdict } = release;
   const { level, words, tone } = verdictWords(verdict?.verdict);
-  const reasons = (verdict?.reasons ?? []).map((one) => told(one, "li"));
+  const reasons = (verdict?.reasons ?? []).map((one) => h("li", {}, one));
   return h("div", { class: `notice ${tone} verdict`, data: { verdict: level } },
     h("h2", {}, words),
     verdict ? null : h("p", {}, t("verdict.unknown_text")),
@@ -89,7 +89,7 @@ function verdictOf(release, actions) {
     verdict ? folded(t("verdict.about"),
       verdict.attackers?.length ? h("p", { id: "attackers" }, t("verdict.attackers", { names: verdict.attackers.join(", ") })) : null,
       singledOut(release.singling_out),
-      verdict.stronger?.length ? h("div", { id: "stronger" }, h("h3", {}, t("verdict.stronger")), h("ul", {}, verdict.stronger.map((one) => told(one, "li")))) : null) : null);
+      verdict.stronger?.length ? h("div", { id: "stronger" }, h("h3", {}, t("verdict.stronger")), h("ul", {}, verdict.stronger.map((one) => h("li", {}, one)))) : null) : null);
 }
 
 /** The share of persons who are unique by quasi-identifiers and none, one, two or all unchanged columns. */
@@ -106,8 +106,8 @@ function singledOut(found) {
 function promisesOf(promises) {
   return shortTable(
     [
-      { name: t("guarantee"), head: true, cell: (one) => [one.requirement, one.text ? told(one.text, "span", { class: "reason" }) : null] },
-      { name: t("guarantee.achieved"), cell: (one) => achieved(one.achieved) },
+      { name: t("guarantee"), head: true, cell: (one) => [one.requirement, one.text ? h("span", { class: "reason" }, one.text) : null] },
+      { name: t("guarantee.achieved"), cell: (one) => figures(one.achieved ?? {}) },
       { name: t("guarantee.holds"), cell: (one) => (one.holds === null || one.holds === undefined ? badge(t("guarantee.unknown")) : one.holds ? badge(t("guarantee.yes"), "good") : badge(t("guarantee.no"), "bad")) },
     ],
     promises,
@@ -116,19 +116,12 @@ function promisesOf(promises) {
   );
 }
 
-function achieved(given) {
-  if (given === null || given === undefined) return "–";
-  if (typeof given === "number") return number(given);
-  if (typeof given === "object") return Object.entries(given).map(([key, value]) => `${key} = ${typeof value === "number" ? number(value) : value}`).join(", ");
-  return String(given);
-}
-
 function atRisk(found) {
   if (!found.rows.length) return h("p", {}, t("publish.no_risk"));
   const columns = [
     { name: t("row"), number: true, cell: (one) => number(one.row) },
     { name: t("column"), cell: (one) => one.attribute },
-    { name: t("publish.knows"), cell: (one) => told(one.knows ?? "") },
+    { name: t("publish.knows"), cell: (one) => one.knows ?? "" },
     { name: t("publish.belief"), number: true, cell: (one) => percent(one.belief) },
   ];
   const listed = found.rows.slice(0, LISTED);
@@ -224,7 +217,7 @@ function sign(release) {
     h("form", { id: "sign", on: { submit } },
       h("div", { class: "signer" }, SIGNER.map((key) => field(t(`publish.${key}`), inputs[key]))),
       field(t("publish.note"), remark),
-      h("blockquote", {}, t("publish.declaration")),
+      h("blockquote", { id: "declaration" }, release.declaration.map((one) => h("p", {}, one))),
       h("p", { class: "help" }, t("publish.sign_text")),
       h("button", { type: "submit", class: "main" }, t("publish.sign_now"))),
     said,
@@ -264,7 +257,7 @@ export function headline(run) {
   return notice(
     result.ok ? "good" : "bad",
     h("strong", {}, result.ok ? t("releases.ok") : t("releases.not_ok")),
-    problems.length ? h("ul", {}, problems.map((one) => told(one, "li"))) : null,
-    (result.remarks ?? []).length ? h("ul", {}, result.remarks.map((one) => told(one, "li"))) : null,
+    problems.length ? h("ul", {}, problems.map((one) => h("li", {}, one))) : null,
+    (result.remarks ?? []).length ? h("ul", {}, result.remarks.map((one) => h("li", {}, one))) : null,
   );
 }

@@ -51,6 +51,12 @@ export function number(value, digits = 3) {
   return new Intl.NumberFormat(language, { maximumFractionDigits: places }).format(value);
 }
 
+/** Figures with their names; one that JSON lacks is infinite. */
+export function figures(given) {
+  const shown = Object.entries(given).map(([name, value]) => `${name} = ${value === null ? "∞" : typeof value === "number" ? number(value) : [value].flat().join(", ")}`);
+  return shown.join("; ") || "–";
+}
+
 /** A share in percent; small ones keep a digit, and none but 0 shows as 0. */
 export function percent(share) {
   if (share === null || share === undefined || Number.isNaN(share)) return "–";

@@ -136,12 +136,12 @@ export default async function show({ body, table, given, draft, signal }) {
         h("span", { class: "line" }, chosen ? t("compare.chosen", { name: nameOf(chosen) }) : t("compare.choose_first")),
         h("span", { class: "ways" }, chosen ? button(t("compare.look"), look, { id: "look" }) : null, h("a", { class: `button${chosen ? " main" : ""}`, id: "next", href: address("publish", table) }, t("next.publish"))));
     };
-    redraw();
+    if (made.length) redraw();
     if (given.preview) showPreview(given.preview);
     const failed = found.points.filter((one) => one.failure).map((one) => [one.label, one.failure]);
     const untried = (found.untried ?? []).map((one) => one.split(/ \((?=[^(]*$)/)).map(([name, why]) => [name, why?.replace(/\)$/, "") ?? t("compare.no_time")]);
     return [
-      h("div", { class: "beside" }, chart, h("div", {},
+      h("div", { class: made.length ? "beside" : null }, chart, h("div", {},
         advice(found, all, choose, nameOf),
         measures.length > 1 ? field(t("compare.across"), select(measures.map((key) => [key, t(`measure.${key}`)]), across, (key) => {
           across = key;
@@ -183,6 +183,7 @@ function lines(pairs) {
 
 /** One sentence of advice, with the release that it names. */
 function advice(found, all, choose, nameOf) {
+  if (all.length === 1) return notice("warn", h("p", { id: "advice" }, h("strong", {}, t("compare.none_ended"))));
   const best = all.find((one) => one.label === found.best);
   const base = found.unlinked;
   if (!best) {

@@ -6,7 +6,7 @@ import { onChange } from "../lib/draft.js";
 import { badge, button, english, failure, field, folded, notice, section, select, shortTable, waiting } from "../lib/pieces.js";
 import { inputs, plainWords, worded } from "../lib/parameters.js";
 import { address } from "../lib/route.js";
-import { has, number, percent, t } from "../lib/words.js";
+import { figures, has, number, percent, t } from "../lib/words.js";
 
 const AUDIENCES = ["research", "public", "internal"];
 const RULES = ["cms-11", "hipaa-safe-harbor"];
@@ -237,7 +237,7 @@ function possible(found) {
   if (!found) return h("p", { class: "possible" });
   const tone = found.feasible === false ? "bad" : found.feasible ? "good" : "";
   const words = found.feasible === false ? "impossible" : found.feasible === null ? "unknown" : found.holds_now ? "holds_now" : "possible";
-  const line = found.feasible === null ? english(found.text) : found.feasible ? t("guarantees.reach", { best: found.best }) : t("guarantees.no_reach", { best: found.best });
+  const line = found.feasible === null ? english(found.text) : t(found.feasible ? "guarantees.reach" : "guarantees.no_reach", { best: figures(found.best) });
   const failing = found.feasible && found.failing_share_now > 0 ? ` ${t("guarantees.failing_now", { share: percent(found.failing_share_now) })}` : "";
   return h("p", { class: "possible", data: { feasible: String(found.feasible) } }, badge(t(`guarantees.${words}`), tone), " ", h("span", { class: "soft" }, line, failing));
 }

@@ -4,7 +4,7 @@ import { once, post, upload } from "../lib/api.js";
 import { announce, h, newId, replace } from "../lib/dom.js";
 import { badge, button, failure, field, notice, section, select, table as draw, waiting } from "../lib/pieces.js";
 import { address, note } from "../lib/route.js";
-import { number, t } from "../lib/words.js";
+import { has, number, t } from "../lib/words.js";
 
 const UNITS = ["month", "quarter", "year", "decade"];
 const KINDS = ["automatic", "intervals", "mask", "dates", "groups", "standard", "suppress", "tree", "file"];
@@ -88,7 +88,7 @@ export default async function show({ body, table, given, draft, signal }) {
         t("hierarchies.levels"),
         draw(
           [
-            { name: t("hierarchies.level"), head: true, cell: (one) => (one.name ? `${one.level} · ${one.name}` : String(one.level)) },
+            { name: t("hierarchies.level"), head: true, cell: (one) => (one.name ? `${one.level} · ${has(`unit.${one.name}`) ? t(`unit.${one.name}`) : one.name}` : String(one.level)) },
             { name: t("hierarchies.nodes"), number: true, cell: (one) => number(one.nodes) },
             { name: t("hierarchies.fewest"), number: true, cell: (one) => (one.fewest < FEW ? h("span", { class: "warn" }, number(one.fewest)) : number(one.fewest)) },
             { name: t("hierarchies.most"), number: true, cell: (one) => number(one.most) },

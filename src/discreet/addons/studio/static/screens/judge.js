@@ -2,13 +2,14 @@
 
 import { get, post } from "../lib/api.js";
 import { h, replace } from "../lib/dom.js";
-import { badge, button, cards, failure, field, folded, notice, section, select, table as draw, told } from "../lib/pieces.js";
+import { badge, button, cards, failure, field, folded, notice, section, select, shortTable, table as draw } from "../lib/pieces.js";
 import { dropZone, placeForm } from "../lib/places.js";
 import { address, go, note } from "../lib/route.js";
 import { followed, latest } from "../lib/run.js";
-import { number, percent, t } from "../lib/words.js";
+import { figures, number, percent, t } from "../lib/words.js";
 
 const PARTS = ["check", "attack", "measure"];
+const FEW = 10; // attackers that are shown at once
 const MOST = 20; // columns of a role that are named at once
 const PHASES = [["reading", 20], ["attacks", 45], ["measures", 25], ["checking", 10]];
 
@@ -84,16 +85,18 @@ function judged(run, { check, attack, measure }) {
     { name: t("guarantee.achieved"), cell: (one) => figures(one.achieved) },
     { name: t("guarantee.holds"), cell: (one) => (one.holds ? badge(t("guarantee.yes"), "good") : badge(t("guarantee.no"), "bad")) },
   ];
+  const best = [...attack.attackers].sort((a, b) => b.success.rate - b.baseline.rate - (a.success.rate - a.baseline.rate));
   const attackers = [
     { name: t("judge.attacker"), head: true, cell: (one) => one.attack },
-    { name: t("judge.aim"), cell: (one) => told(one.aim) },
+    { name: t("judge.aim"), cell: (one) => one.aim },
+    { name: t("publish.knows"), className: "cut", cell: (one) => h("span", { title: one.knowledge }, one.knowledge) },
     { name: t("judge.success"), number: true, cell: (one) => percent(one.success.rate) },
     { name: t("judge.interval"), number: true, cell: (one) => one.success.interval.map(percent).join(" – ") },
     { name: t("judge.without"), number: true, cell: (one) => percent(one.baseline.rate) },
   ];
   return [
     section(t("judge.found"),
-      notice("", h("p", {}, h("strong", {}, t(`shape.${attack.shape}`)), ` ${t("judge.rows", { n: attack.rows, of: attack.original_rows })}`), attack.summary ? told(attack.summary, "p") : null),
+      notice("", h("p", {}, h("strong", {}, t(`shape.${attack.shape}`)), ` ${t("judge.rows", { n: attack.rows, of: attack.original_rows })}`), attack.summary ? h("p", {}, attack.summary) : null),
       cards([
         ...(unique === null ? [] : [{ key: "unique", name: t("judge.unique"), shown: percent(unique), value: unique, tone: unique > 0 ? "bad" : "good" }]),
         { key: "copies", name: t("judge.copies"), shown: number(attack.unique_copies), value: attack.unique_copies, tone: attack.unique_copies ? "warn" : "good" },
@@ -101,9 +104,7 @@ function judged(run, { check, attack, measure }) {
         ...(measure.query_error ? [{ key: "queries", name: t("measure.query_error"), shown: percent(measure.query_error.median), value: measure.query_error.median }] : []),
       ])),
     check.requirements.length ? section(t("guarantees.title"), draw(requirements, check.requirements, { caption: t("guarantees.title") })) : null,
-    attack.attackers.length ? section(t("judge.guesses"), draw(attackers, attack.attackers, { caption: t("judge.guesses") })) : null,
+    attack.attackers.length ? section(t("judge.guesses"), shortTable(attackers, best, FEW, { caption: t("judge.guesses") })) : null,
     section(t("publish.report"), h("div", { class: "tabs" }, tabs), frame),
   ];
 }
-
-const figures = (given) => Object.entries(given).map(([name, value]) => `${name} = ${typeof value === "number" ? number(value) : [value].flat().join(", ")}`).join("; ");

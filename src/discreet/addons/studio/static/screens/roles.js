@@ -3,7 +3,7 @@
 import { get } from "../lib/api.js";
 import { announce, h, newId, paused, replace } from "../lib/dom.js";
 import { NOT_PUBLISHED, onChange } from "../lib/draft.js";
-import { badge, button, english, failure, field, folded, notice, select } from "../lib/pieces.js";
+import { badge, button, failure, field, folded, notice, select } from "../lib/pieces.js";
 import { personQuestion } from "../lib/persons.js";
 import { riskInDetail, riskLine } from "../lib/risk.js";
 import { address, note } from "../lib/route.js";
@@ -92,7 +92,7 @@ export default async function show({ body, table, given, draft, signal }) {
       high && share > TOO_UNIQUE ? h("span", { class: "bad" }, t("roles.costs_short", { share: percent(share) })) : null,
       tagged,
       rule ? h("span", { class: "tag" }, t(`collapse.${rule}`)) : null,
-      tagged.length || (high && share > TOO_UNIQUE) ? null : english(own.proposal.reason ?? "", "span", { class: "soft", title: own.proposal.reason }));
+      tagged.length || (high && share > TOO_UNIQUE) ? null : h("span", { class: "soft", title: own.proposal.reason }, own.proposal.reason));
     if (own.detail) replace(own.detail.firstChild, details(own));
   };
 
@@ -138,11 +138,11 @@ export default async function show({ body, table, given, draft, signal }) {
         field(t("role"), select(roles, role, (one) => setRole([name], one))),
         field(t("type"), type),
         collapsing() && published ? field(t("person.rule"), collapse) : null),
-      h("p", {}, english(proposal.reason ?? ""), proposal.if_wrong ? [" ", h("span", { class: "soft" }, t("roles.if_wrong"), ": ", english(proposal.if_wrong))] : null),
+      h("p", {}, proposal.reason, proposal.if_wrong ? [" ", h("span", { class: "soft" }, t("roles.if_wrong"), ": ", proposal.if_wrong)] : null),
       h("p", { class: "soft" }, t("roles.values", { n: column.distinct, missing: column.missing })),
       column.masked ? h("p", { class: "soft" }, t("table.masked")) : h("p", { class: "values" }, values.map(([value, count]) =>
         role === "sensitive" ? chip(name, String(value), harmlessOf(attribute).map(String).includes(String(value))) : h("span", { class: "tag" }, String(value), h("span", { class: "soft" }, ` ${number(count)}`)))),
-      secret ? h("p", {}, english(secret.sentence), " ", button(t(stated ? "roles.secret_apart" : "roles.secret_one"), () => edit({ secret: secret.columns, stated: !stated }), { class: "plain", data: { secret: name } })) : null,
+      secret ? h("p", {}, secret.sentence, " ", button(t(stated ? "roles.secret_apart" : "roles.secret_one"), () => edit({ secret: secret.columns, stated: !stated }), { class: "plain", data: { secret: name } })) : null,
       stated && !secret ? h("p", {}, button(t("roles.secret_apart"), () => edit({ secret: [name], stated: false }), { class: "plain" })) : null,
     ];
   };

@@ -82,7 +82,7 @@ function looked(body, table, draft) {
     { name: t("roles.proposed"), cell: (one) => badge(t(`role.${one.role}`)) },
     { name: t("table.missing"), number: true, cell: (one) => (one.missing ? `${number(one.missing)} (${percent(one.missing / Math.max(1, info.rows))})` : "0") },
     { name: t("table.distinct"), number: true, cell: (one) => number(one.distinct) },
-    { name: t("table.top"), cell: (one) => topValues(one) },
+    { name: t("table.top"), className: "top", cell: (one) => topValues(one) },
   ];
   const rows = info.columns.map((column, place) => ({ name: column.name, cell: (row) => cell(column, row[place]) }));
   replace(

@@ -1,4 +1,7 @@
-"""Draw the pictures of docs/studio.md anew: ``make screenshots``, or ``python -m`` this module."""
+"""Draw the pictures of docs/studio.md anew: ``make screenshots``, or ``python -m`` this module.
+
+Every screen three times: light and dark in a window of 1280 × 800, and on a telephone.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,35 @@ from tests.studio.tab import Tab, signed_in
 from discreet.api.demonstrate import make_patients
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
+WINDOW, PHONE = (1280, 800), (390, 844)
+
+
+def shoot(tab: Tab, name: str, height: int = 800) -> None:
+    """Save the screen that is shown: light, dark, and on a telephone."""
+    for suffix, (width, window), dark in (
+        ("", (WINDOW[0], height), False),
+        ("-dark", (WINDOW[0], height), True),
+        ("-phone", PHONE, False),
+    ):
+        tab.shade(dark)
+        tab.resize(width, window)
+        overflow = tab.run("document.documentElement.scrollWidth - innerWidth")
+        assert overflow <= 0, (name, suffix, overflow)
+        tab.picture(IMAGES / f"studio-{name}{suffix}.png", window)
+    tab.shade(False)
+    tab.resize(*WINDOW)
 
 
 def draw(browser: Browser, address: str, folder: Path) -> None:
-    """Each screen on the demo table; one of them dark, one on a telephone."""
-    tab = Tab.new(browser, signed_in(browser, address), width=1280)
-    tab.resize(1280, 800)
+    """Each screen on the demo table, from opening it to its signed release."""
+    tab = Tab.new(browser, signed_in(browser, address), width=WINDOW[0])
+    tab.resize(*WINDOW)
     tab.see("#next")
     table = tab.part("table")
-    tab.picture(IMAGES / "studio-table.png", 800)
+    shoot(tab, "table")
+    tab.go("table")
+    tab.see("#demo")
+    shoot(tab, "open")
 
     tab.go("roles", table)
     tab.role("occupation", "sensitive")
@@ -30,33 +53,28 @@ def draw(browser: Browser, address: str, folder: Path) -> None:
     body = "document.querySelector('.body').dataset"
     tab.wait(f"{body}.judged === {body}.revision")
     tab.click("tr[data-column=diagnosis] button.name")
-    tab.picture(IMAGES / "studio-roles.png", 800)
-    tab.resize(375, 800)
-    tab.picture(IMAGES / "studio-narrow.png", 1150)
-    tab.resize(1280, 800)
+    shoot(tab, "roles")
 
     tab.go("hierarchies", table, "?column=1")
     tab.see(".tree")
-    tab.picture(IMAGES / "studio-hierarchies.png", 1150)
+    shoot(tab, "hierarchies")
 
     tab.go("guarantees", table)
     tab.see("#requirements .badge")
-    tab.picture(IMAGES / "studio-guarantees.png", 1250)
+    shoot(tab, "guarantees", 1100)
 
     tab.go("compare", table)
     tab.wait("!document.querySelector('#start').disabled")
     tab.click("#start")
     tab.see("[data-choose]", 300)
     tab.click("[data-choose]")
-    tab.picture(IMAGES / "studio-compare.png", 1150)
+    shoot(tab, "compare", 1000)
 
     tab.go("publish", table)
     tab.click("#start")
     tab.wait("document.querySelector('#results').dataset.done", 300)
     tab.see("#repair, [data-apply], #repairs .notice, #sign", 300)
-    tab.shade(True)
-    tab.picture(IMAGES / "studio-publish.png", 1150)
-    tab.shade(False)
+    shoot(tab, "publish", 1100)
     if not tab.run("!!document.querySelector('#sign')"):
         tab.fill("#accept textarea", "The patients are made up.")
         tab.click("#accept button")
@@ -66,7 +84,10 @@ def draw(browser: Browser, address: str, folder: Path) -> None:
     tab.wait("document.querySelector('#signed').innerText.includes('A. Steward')")
     tab.go("releases")
     tab.see("#releases")
-    tab.picture(IMAGES / "studio-releases.png", 620)
+    shoot(tab, "releases")
+    tab.run("document.querySelector('#releases tbody a').click()")
+    tab.see(".verdict")
+    shoot(tab, "release", 1100)
 
     output = folder / "output.csv"  # what another tool might have made of the table
     patients = pl.read_csv(folder / "patients.csv", infer_schema=False)
@@ -75,7 +96,7 @@ def draw(browser: Browser, address: str, folder: Path) -> None:
     tab.go("judge", table)
     tab.upload("input[type=file]", output)
     tab.see("#results iframe", 300)
-    tab.picture(IMAGES / "studio-judge.png", 1150)
+    shoot(tab, "judge", 1100)
 
 
 def main() -> None:

@@ -44,7 +44,6 @@ def summarize_release(folder: Path) -> dict[str, Any]:
             }
             for promise in manifest.promises
         ],
-        "signed": sign_offs(folder),
     }
 
 
@@ -63,7 +62,7 @@ def short_guarantees(manifest: Manifest) -> list[str]:
 
 
 def private_facts(folder: Path) -> dict[str, Any]:
-    """Return what the private record says of a release: verdict, uniqueness, utility."""
+    """Return what the private record says: verdict, uniqueness, utility, signatures."""
     place = private_record(folder)
     record = _read(place) if place.is_file() else {}
     return {
@@ -71,6 +70,7 @@ def private_facts(folder: Path) -> dict[str, Any]:
         "singling_out": record.get("singling_out"),
         "utility": record.get("utility", {}),
         "accepted_risk": record.get(ACCEPTED_RISK),
+        "signed": record.get(SIGN_OFFS, []),
         "private": place.is_file(),
     }
 
@@ -79,20 +79,6 @@ def private_record(folder: Path) -> Path:
     """Return the place of a release's private record."""
     folder = folder.resolve()
     return folder.with_name(f"{folder.name}.private.json")
-
-
-def sign_offs(folder: Path) -> list[dict[str, Any]]:
-    """Return the sign-offs in the private record of a release; none without a record."""
-    place = private_record(folder)
-    signed: list[dict[str, Any]] = _read(place).get(SIGN_OFFS, []) if place.is_file() else []
-    return signed
-
-
-def accepted_risk(folder: Path) -> str | None:
-    """Return the reason for which the risk of a release was accepted, if it was."""
-    place = private_record(folder)
-    reason: str | None = _read(place).get(ACCEPTED_RISK) if place.is_file() else None
-    return reason
 
 
 def require_accepted(folder: Path) -> None:

@@ -23,11 +23,9 @@ from typing import Any
 from discreet import DiscreetError, InputError, Ledger, LedgerSettings
 from discreet.addons.studio.answers import RefusedError
 from discreet.addons.studio.release_summary import (
-    accepted_risk,
     declaration_of,
     private_facts,
     short_guarantees,
-    sign_offs,
     summarize_release,
 )
 from discreet.io.atomic import write_private
@@ -123,10 +121,9 @@ class StudioRelease:
         }
         try:
             manifest, facts = Manifest.load(self.place), private_facts(self.place)
-            signed = sign_offs(self.place)
         except (DiscreetError, OSError, ValueError):
             return {**summary, "gone": True}
-        verdict = facts["verdict"] or {}
+        verdict, signed = facts["verdict"] or {}, facts["signed"]
         return {
             **summary,
             "gone": False,
@@ -135,7 +132,7 @@ class StudioRelease:
             "guarantees": short_guarantees(manifest),
             "recipient": signed[-1].get("recipient", "") if signed else "",
             "signed": signed,
-            "accepted_risk": accepted_risk(self.place),
+            "accepted_risk": facts["accepted_risk"],
         }
 
 

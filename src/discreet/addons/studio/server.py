@@ -10,6 +10,7 @@ import shutil
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,21 +60,12 @@ class _Heard:
 
 
 def _routes(session: StudioSession) -> list[Route | Mount]:
-    def get(path: str, handler: Any) -> Route:
-        return Route(path, endpoint(handler), methods=["GET"])
+    def get(path: str, handler: Any, method: str = "GET") -> Route:
+        return Route(path, endpoint(handler), methods=[method])
 
-    def post(path: str, handler: Any) -> Route:
-        return Route(path, endpoint(handler), methods=["POST"])
-
-    def delete(path: str, handler: Any) -> Route:
-        return Route(path, endpoint(handler), methods=["DELETE"])
-
-    s, table, run, release = (
-        session,
-        "/api/tables/{table}",
-        "/api/runs/{run}",
-        "/api/releases/{release}",
-    )
+    post, delete = partial(get, method="POST"), partial(get, method="DELETE")
+    s, table = session, "/api/tables/{table}"
+    run, release = "/api/runs/{run}", "/api/releases/{release}"
     return [
         get("/api/session", s.describe),
         post("/api/alive", s.alive),

@@ -418,7 +418,7 @@ class StudioSession:
 
     def sign(self, question: Asked) -> Any:
         """Record who signs the declaration that the page shows, in its language."""
-        parameters = question.parameters
+        parameters = question.given
         if not all(isinstance(parameters.get(key) or "", str) for key in SIGNER):
             raise RefusedError(422, "What is signed must be text.")
         signer = {key: parameters.get(key) or "" for key in SIGNER}

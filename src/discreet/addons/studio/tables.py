@@ -176,7 +176,10 @@ class StudioTable:
 
     def parsed(self, job: Mapping[str, Any]) -> Job:
         """Return a job that the page has; raise all its problems."""
-        return Job.of({"source": self.source, **_without_source(job)}, folder=self.folder)
+        try:
+            return Job.of({"source": self.source, **_without_source(job)}, folder=self.folder)
+        except JobError:  # again as text, for the lines of its problems
+            return Job.parse(self.text_of(job), folder=self.folder)
 
     def files_of(self, job: Mapping[str, Any]) -> list[str]:
         """Return the hierarchy files that belong to a job, from its folder."""

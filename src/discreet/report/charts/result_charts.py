@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.releases.audit.figures import Picture
 from discreet.report.charts.chart import Chart, Mark, ReferenceLine, Scale
-from discreet.report.pieces import exact, label, labels
+from discreet.report.pieces import label, labels
 from discreet.statements import Statement
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def learned_chart(findings: Sequence[Finding]) -> Chart | None:
         rules=(ReferenceLine("x", 0.5, "50%"),),
         head=labels("attribute", "attacker", "without-the-release", "mean-belief", "greatest"),
         table=tuple(
-            (f.aim, exact(f.attacker), f"{f.baseline:.1%}", f"{f.mean:.1%}", f"{f.greatest:.1%}")
+            (f.aim, f.attacker.noun, f"{f.baseline:.1%}", f"{f.mean:.1%}", f"{f.greatest:.1%}")
             for f in shown
         ),
     )

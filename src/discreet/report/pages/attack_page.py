@@ -104,7 +104,7 @@ def worst_attackers(report: AttackReport, most: int = LINES) -> Markup:
     rows = [
         (
             shown_aim(finding.aim),
-            exact(str(finding.attacker)),
+            finding.attacker.noun,
             finding.also_knows or Statement("also-knows.nothing"),
             label("of", count=finding.newly_certain, total=finding.targets)
             if finding.is_belief

@@ -20,8 +20,8 @@ IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 WINDOW, PHONE = (1280, 800), (390, 844)
 
 
-def shoot(tab: Tab, name: str, height: int = 800) -> None:
-    """Save the screen that is shown: light, dark, and on a telephone."""
+def shoot(tab: Tab, name: str, seen: str, height: int = 800) -> None:
+    """Save the screen that is shown: light, dark, and loaded anew on a telephone."""
     for suffix, (width, window), dark in (
         ("", (WINDOW[0], height), False),
         ("-dark", (WINDOW[0], height), True),
@@ -29,6 +29,9 @@ def shoot(tab: Tab, name: str, height: int = 800) -> None:
     ):
         tab.shade(dark)
         tab.resize(width, window)
+        if width == PHONE[0]:
+            tab.reload()  # plots are drawn for the window
+            tab.see(seen, 120)
         overflow = tab.run("document.documentElement.scrollWidth - innerWidth")
         assert overflow <= 0, (name, suffix, overflow)
         tab.picture(IMAGES / f"studio-{name}{suffix}.png", window)
@@ -42,10 +45,10 @@ def draw(browser: Browser, address: str, folder: Path) -> None:
     tab.resize(*WINDOW)
     tab.see("#next")
     table = tab.part("table")
-    shoot(tab, "table")
+    shoot(tab, "table", "#next")
     tab.go("table")
     tab.see("#demo")
-    shoot(tab, "open")
+    shoot(tab, "open", "#demo")
 
     tab.go("roles", table)
     tab.role("occupation", "sensitive")
@@ -53,28 +56,28 @@ def draw(browser: Browser, address: str, folder: Path) -> None:
     body = "document.querySelector('.body').dataset"
     tab.wait(f"{body}.judged === {body}.revision")
     tab.click("tr[data-column=diagnosis] button.name")
-    shoot(tab, "roles")
+    shoot(tab, "roles", "#risk .dot")
 
     tab.go("hierarchies", table, "?column=1")
     tab.see(".tree")
-    shoot(tab, "hierarchies")
+    shoot(tab, "hierarchies", ".tree")
 
     tab.go("guarantees", table)
     tab.see("#requirements .badge")
-    shoot(tab, "guarantees", 1100)
+    shoot(tab, "guarantees", "#requirements .badge", 1100)
 
     tab.go("compare", table)
     tab.wait("!document.querySelector('#start').disabled")
     tab.click("#start")
     tab.see("[data-choose]", 300)
     tab.click("[data-choose]")
-    shoot(tab, "compare", 1000)
+    shoot(tab, "compare", "[data-choose]", 1000)
 
     tab.go("publish", table)
     tab.click("#start")
     tab.wait("document.querySelector('#results').dataset.done", 300)
     tab.see("#repair, [data-apply], #repairs .notice, #sign", 300)
-    shoot(tab, "publish", 1100)
+    shoot(tab, "publish", ".verdict", 1100)
     if not tab.run("!!document.querySelector('#sign')"):
         tab.fill("#accept textarea", "The patients are made up.")
         tab.click("#accept button")
@@ -84,10 +87,10 @@ def draw(browser: Browser, address: str, folder: Path) -> None:
     tab.wait("document.querySelector('#signed').innerText.includes('A. Steward')")
     tab.go("releases")
     tab.see("#releases")
-    shoot(tab, "releases")
+    shoot(tab, "releases", "#releases")
     tab.run("document.querySelector('#releases tbody a').click()")
     tab.see(".verdict")
-    shoot(tab, "release", 1100)
+    shoot(tab, "release", ".verdict", 1100)
 
     output = folder / "output.csv"  # what another tool might have made of the table
     patients = pl.read_csv(folder / "patients.csv", infer_schema=False)
@@ -96,7 +99,7 @@ def draw(browser: Browser, address: str, folder: Path) -> None:
     tab.go("judge", table)
     tab.upload("input[type=file]", output)
     tab.see("#results iframe", 300)
-    shoot(tab, "judge", 1100)
+    shoot(tab, "judge", "#results iframe", 1100)
 
 
 def main() -> None:

@@ -45,11 +45,16 @@ function head(screen, tableId, draft) {
     ),
     h("nav", { "aria-label": t("steps") }, h("ol", { class: "steps" }, steps)),
   );
+  centre();
+  if (tableId) mark(tableId);
+}
+
+/** Show the present step in the middle of a narrow window. */
+function centre() {
   // Not scrollIntoView: Chromium then begins at this step when Tab is pressed, instead of at the top of the page.
   const list = document.querySelector(".steps");
-  const now = list.querySelector("[aria-current]");
-  if (now) list.scrollLeft = now.offsetLeft - list.offsetLeft - (list.clientWidth - now.offsetWidth) / 2;
-  if (tableId) mark(tableId);
+  const now = list?.querySelector("[aria-current]");
+  if (now) list.scrollLeft = now.offsetLeft - (list.clientWidth - now.offsetWidth) / 2;
 }
 
 let marking = 0;
@@ -166,6 +171,7 @@ async function begin() {
   const session = await once("/api/session");
   if (session.opened && !location.hash) history.replaceState(null, "", address("table", session.opened));
   addEventListener("hashchange", () => show());
+  addEventListener("resize", centre);
   addEventListener("work", () => route().table && mark(route().table));
   breathing = setInterval(() => post("/api/alive").catch(() => {}), ALIVE);
   await show(false);

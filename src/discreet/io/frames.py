@@ -162,7 +162,7 @@ def _collecting() -> Iterator[None]:
     """Raise the failure of a lazy frame without the message of Polars, which quotes cells."""
     try:
         yield
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, OSError) as error:  # of a file or an object store
         raise InputError(
             f"The lazy frame cannot be collected ({type(error).__name__}). Correct its query; "
             "frame.collect() shows the error."

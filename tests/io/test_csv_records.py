@@ -85,10 +85,15 @@ def test_pieces_are_whole_records(pieces: list[bytes], size: int, fields: int) -
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(file_pieces, "BLOCK_BYTES", size)
         parts = list(cut_file(io.BytesIO(data), whole.layout, b"", 2))
-    assert b"".join(part.records for part in parts) == (whole.records if data else b"")
+    together = b"".join(part.records for part in parts)
+    assert whole.records.startswith(together)
+    left_out = whole.records[len(together) :] if data else b""  # blank lines at the end
+    assert not left_out.replace(b"\r\n", b"\n").strip(b"\n")
+    assert fields > 1 or not left_out
     expected = by_definition(whole)
     if expected is not None and data:
         assert [row for part in parts for row in by_definition(part) or []] == expected
+    if expected is not None and parts:
         assert parts[-1].line == 2 + sum(part.records.count(b"\n") for part in parts[:-1])
 
 

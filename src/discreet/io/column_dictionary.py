@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from discreet.errors import InputError
 from discreet.table.coded_table import Column, exact_value
 from discreet.table.roles import ColumnSpec, Distance, Role, ValueType
-from discreet.typing import Codes
+from discreet.typing import AnyInts, Codes
 
 INTEGER_FORM = r"^[+-]?[0-9]+$"
 NUMBER_FORM = (
@@ -369,7 +369,7 @@ def _exact_ranks(keys: pl.DataFrame, kind: ValueType) -> pl.Series:
     return keys["value"].replace_strict(rank, default=0, return_dtype=pl.Int64).alias("rank")
 
 
-def recode(codes: NDArray[np.integer], code_of_raw: Codes, result: Codes) -> None:
+def recode(codes: AnyInts, code_of_raw: AnyInts, result: AnyInts) -> None:
     """Put new codes for old ones; the result may be the codes themselves.
 
     A code beyond the last is taken for the last. Short pieces stay in the processor's cache.

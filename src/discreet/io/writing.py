@@ -27,7 +27,6 @@ from typing import IO, Any, Literal, cast
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.errors import InputError, ReleaseError
 from discreet.extras import require_pyarrow
@@ -44,7 +43,6 @@ OutputFormat = Literal["csv", "parquet"]
 
 CSV_ROWS = 1 << 17
 CSV_BYTES = 1 << 25  # of a block, at most
-PACKED_ROWS = 1 << 16  # at once, so that they stay in the cache
 PARQUET_ROWS = 1 << 20
 NEEDS_QUOTES = r'[,"\r\n]'
 HEADER_NEEDS_QUOTES = '[,;\t|"\r\n\ufeff]'  # also characters that look like another delimiter
@@ -105,13 +103,12 @@ def write_csv(
     missing = '""' if len(columns) == 1 else ""
     rows = _row_count(columns, order)
     cells = [_quoted(render(c.dictionary), NEEDS_QUOTES).fill_null(missing) for c in columns]
-    codes_of, sizes = [c.codes for c in columns], [len(text) for text in cells]
-    size = _rows_at_once(cells)
-    for number, codes in enumerate(_blocks(codes_of, sizes, size, order)):
-        tell(number * size / rows)
+    for part in _parts(rows, _rows_at_once(cells)):
+        tell(part.start / rows)
+        places = part if order is None else order[part]
         gathered = [
-            text.gather(pl.Series(text_codes)).alias(str(place))
-            for place, (text, text_codes) in enumerate(zip(cells, codes, strict=True))
+            text.gather(pl.Series(column.codes[places])).alias(str(number))
+            for number, (text, column) in enumerate(zip(cells, columns, strict=True))
         ]
         block = io.BytesIO()
         pl.DataFrame(gathered).write_csv(block, include_header=False, quote_style="never")
@@ -130,37 +127,6 @@ def _quoted(cells: pl.Series, pattern: str) -> pl.Series:
     doubled = pl.format('"{}"', cell.str.replace_all('"', '""', literal=True))
     quoted = pl.when(cell.str.contains(pattern)).then(doubled).otherwise(cell)
     return cells.to_frame("cell").select(quoted).to_series()
-
-
-def _blocks(
-    columns: Sequence[AnyInts], sizes: Sequence[int], size: int, order: AnyInts | None
-) -> Iterator[list[AnyInts]]:
-    """Yield the codes of every block of rows, those of each column in turn."""
-    if order is None:
-        for part in _parts(len(columns[0]), size):
-            yield [codes[part] for codes in columns]
-        return
-    packed = _packed_codes(columns, sizes)
-    for part in _parts(len(order), size):
-        taken = packed.take(order[part])
-        yield [np.ascontiguousarray(taken[str(place)]) for place in range(len(columns))]
-
-
-def _packed_codes(columns: Sequence[AnyInts], sizes: Sequence[int]) -> NDArray[np.void]:
-    """Return the codes row by row, in the narrowest types.
-
-    Gathering rows in random order misses the cache: once a row, not once a cell.
-    """
-    types = [(str(place), _narrow_type(size)) for place, size in enumerate(sizes)]
-    packed = np.empty(len(columns[0]), types)
-    for part in _parts(len(packed), PACKED_ROWS):
-        for place, codes in enumerate(columns):
-            packed[str(place)][part] = codes[part]
-    return packed
-
-
-def _narrow_type(size: int) -> type[np.integer]:
-    return np.uint8 if size < 1 << 8 else np.uint16 if size < 1 << 16 else np.int32
 
 
 def _write_parquet(

@@ -8,7 +8,7 @@ and nothing in a wider one.
 
 Polars reads a piece where it is known to agree with ``records``: quotes are around cells alone,
 carriage returns in line ends alone, and there are as many cells as that many records have. Any
-other piece, and one that Polars refuses, is left to ``records``.
+other piece, such as one with a blank line, and one that Polars refuses, is left to ``records``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from discreet.io.csv.layout import Layout
-from discreet.typing import Bools, Bytes, Words
+from discreet.typing import Bools, Bytes
 
 
 class Fault(Enum):
@@ -97,7 +97,6 @@ def end_of_records(data: bytes, layout: Layout) -> int:
 
 BLOCK_BYTES = 1 << 23
 LINE_FEED, CARRIAGE_RETURN = 10, 13
-_ONES = np.array([number.bit_count() for number in range(256)], np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +136,8 @@ def cut_file(file: IO[bytes], layout: Layout, ahead: bytes, line: int) -> Iterat
         data = b"".join((empty, rest, read, file.readline()))
         if not data.endswith(b"\n"):
             data += b"\n"
+        if at_end and layout.fields > 1:
+            data = _without_blank_end(data)
         end, sound = _end_of_records(data, layout)
         if at_end:
             end = len(data)
@@ -146,6 +147,12 @@ def cut_file(file: IO[bytes], layout: Layout, ahead: bytes, line: int) -> Iterat
             piece = FilePiece(data if end == len(data) else data[:end], layout, line, sound)
             yield piece
             line += piece.line_feeds - 1
+
+
+def _without_blank_end(data: bytes) -> bytes:
+    """Return the data without the blank lines at its end, which many files have."""
+    end = data.find(b"\n", len(data.rstrip(b"\r\n"))) + 1
+    return data[:end] if b"\r" not in data[end:].replace(b"\r\n", b"\n") else data
 
 
 def _bytes(data: bytes) -> Bytes:
@@ -189,12 +196,9 @@ def read_piece(piece: FilePiece, schema: Mapping[str, pl.DataType]) -> pl.DataFr
     lines = piece.line_feeds if outside is None else _count(data, LINE_FEED, outside)
     cells = _count(data, layout.delimiter[0], outside) + lines
     # Polars refuses a record with more cells than the schema; this many cells in all records then
-    # mean that no record has fewer.
-    blank = None
+    # mean that no record has fewer, and that no line of a wider table is blank.
     if cells != lines * layout.fields:
-        blank = _blank_lines(data, outside)
-        if cells - blank.sum() != (lines - blank.sum()) * layout.fields:
-            return None
+        return None
     try:
         frame = pl.read_csv(
             piece.data,
@@ -205,11 +209,7 @@ def read_piece(piece: FilePiece, schema: Mapping[str, pl.DataType]) -> pl.DataFr
         )
     except pl.exceptions.PolarsError:
         return None
-    if frame.height != lines:
-        return None
-    if blank is not None:
-        frame = frame.filter(pl.Series(~blank))
-    return frame.slice(1)
+    return frame.slice(1) if frame.height == lines else None
 
 
 def _has_lone_return(data: bytes) -> bool:
@@ -220,39 +220,13 @@ def _has_lone_return(data: bytes) -> bool:
     return bool(((bytes_[:-1] == CARRIAGE_RETURN) & (bytes_[1:] != LINE_FEED)).any())
 
 
-def _outside_quotes(data: Bytes, quote: int) -> Words:
-    """Return a bit for each byte: whether an even number of quotes is before it."""
-    inside = _packed(data == quote)
-    for shift in (1, 2, 4, 8, 16, 32):  # each bit becomes the parity of itself and all below
-        inside ^= inside << np.uint64(shift)
-    odd = np.bitwise_xor.accumulate(inside >> np.uint64(63))
-    inside[1:] ^= np.uint64(0) - odd[:-1]
-    return ~inside
+def _outside_quotes(data: Bytes, quote: int) -> Bools:
+    """Return for each byte whether an even number of quotes is before it or at it."""
+    inside = np.bitwise_xor.accumulate((data == quote).view(np.uint8))
+    return inside == 0
 
 
-def _packed(bits: Bools) -> Words:
-    """Return bits in words, the first lowest."""
-    bytes_ = np.packbits(bits, bitorder="little")
-    words = np.zeros(len(bytes_) // 8 + 1, "<u8")
-    words.view(np.uint8)[: len(bytes_)] = bytes_
-    return words
-
-
-def _count(data: Bytes, byte: int, outside: Words | None) -> int:
+def _count(data: Bytes, byte: int, outside: Bools | None) -> int:
     """Return how often a byte occurs outside quotes."""
     matches = data == byte
-    if outside is None:
-        return int(np.count_nonzero(matches))
-    return int(_ONES[(_packed(matches) & outside).view(np.uint8)].sum(dtype=np.int64))
-
-
-def _blank_lines(data: Bytes, outside: Words | None) -> Bools:
-    """Return which of the lines that end outside quotes are blank."""
-    is_line_feed = data == LINE_FEED
-    if outside is not None:
-        bits = np.unpackbits(outside.view(np.uint8), count=len(data), bitorder="little")
-        is_line_feed &= bits.view(np.bool_)
-    ends = np.flatnonzero(is_line_feed)
-    length = np.diff(ends, prepend=-1)
-    blank: Bools = (length == 1) | ((length == 2) & (data[ends - 1] == CARRIAGE_RETURN))
-    return blank
+    return int(np.count_nonzero(matches if outside is None else matches & outside))

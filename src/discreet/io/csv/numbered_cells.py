@@ -37,7 +37,7 @@ from discreet.io.csv.file_pieces import (
 )
 from discreet.io.csv.layout import Layout
 from discreet.table.kernels.tiers import is_worthwhile, kernel
-from discreet.typing import AnyInts, Bools, Bytes, CellNumbers, Codes, Ints, Ints32, Words
+from discreet.typing import Bools, Bytes, CellNumbers, Codes, Ints, Ints32, Words
 
 SAVED = 4e-9  # processor seconds a byte, compared with Polars
 MOST_TEXTS = 1 << 15  # in all columns
@@ -249,15 +249,6 @@ def _whole_number(word: np.uint64, length: int) -> int:
     return number if number < GREATEST else -1
 
 
-# Compiled: a loop over rows; NumPy widens every number before it takes its code.
-@kernel
-def put_codes(numbers: AnyInts, code_of_number: AnyInts, codes: AnyInts) -> None:
-    """Put the code of each number; one beyond the last has the last code."""
-    last = len(code_of_number) - 1
-    for row in range(len(numbers)):
-        codes[row] = code_of_number[min(numbers[row], last)]
-
-
 FEW = 1 << 14
 POWERS = np.array([10**digits for digits in range(1, 8)], np.uint32)
 
@@ -274,7 +265,6 @@ class NumberedCells:
         self._texts: list[pl.Series] = []  # that came up first in some piece
         self._has_empty = False
         self.whole = False  # whether all cells are whole numbers in plain form, and so numbered
-        self.compiled = False  # whether compiled code is at hand
 
     @property
     def text_type(self) -> pl.DataType:
@@ -349,9 +339,9 @@ class NumberedCells:
         code_of_number = np.full(self._known + 1, -1, np.int32)  # the last one of an empty cell
         code_of_number[np.minimum(numbers, self._known)] = code_of_raw
         codes = np.empty(sum(map(len, self._numbers)), np.int32)
-        done, put = 0, put_codes if self.compiled else recode
+        done = 0
         for part in self._numbers:
-            put(part, code_of_number, codes[done : done + len(part)])
+            recode(part, code_of_number, codes[done : done + len(part)])
             done += len(part)
         if codes.min() < 0:
             raise AssertionError("A cell was numbered and its text not kept.")
@@ -415,9 +405,8 @@ class PieceReader:
         if numbers is None:
             return None
         for cells, column_numbers in zip(self._coded.values(), numbers, strict=True):
-            cells.compiled = True
             if not cells.whole:
-                put_codes(column_numbers, self._number_of_text, column_numbers)
+                recode(column_numbers, self._number_of_text, column_numbers)
             cells.add_numbers(column_numbers)
         return int(numbers.shape[1])
 

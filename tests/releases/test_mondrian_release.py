@@ -86,6 +86,12 @@ def test_progress_names_every_phase(job, tmp_path):
     assert [phase for phase in phases if phase in wanted] == wanted
     assert phases["mondrian"][-1] == 1.0
     assert all(0 <= share <= 1 for shares in phases.values() for share in shares)
+    phases.clear()
+    assert dc.audit(tmp_path / "release", original=job, progress=tell).ok
+    assert list(phases) == [
+        "reading", "hierarchies", "reading the release", "deriving guarantees", "comparing files",
+    ]  # fmt: skip
+    assert max(phases["reading the release"]) > 0.9
 
 
 def test_what_cannot_be_met_publishes_nothing(job, tmp_path):

@@ -63,8 +63,7 @@ def audit(
         job = job_of_original(original)
         task = prepare(job, progress=progress)
     tables = {} if knowledge is None else _knowledge(Manifest.load(folder), knowledge)
-    progress("audit", 0.0)
-    return audit_files(folder, job, task, tables, trust)
+    return audit_files(folder, job, task, tables, trust, progress)
 
 
 def audit_files(
@@ -73,13 +72,14 @@ def audit_files(
     task: Task | None = None,
     knowledge: Mapping[str, Knowledge] | None = None,
     trust: str | Path | None = None,
+    progress: Progress = no_progress,
 ) -> Audit:
     """Audit a release folder, its page included; with the job and its task against the original."""
     method = None if job is None else job.method
     if job is not None and task is not None:
         task = replace(task, requirements=[*task.requirements, *job.series_guarantees()])
     rows = None if task is None or task.basis.persons is None else source_rows_beside(folder)
-    findings = audit_folder(folder, task, knowledge, trust, method, rows)
+    findings = audit_folder(folder, task, knowledge, trust, method, rows, progress)
     return _with_report(findings, folder, Manifest.load(folder)) if findings.ok else findings
 
 

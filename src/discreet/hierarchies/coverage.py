@@ -40,14 +40,11 @@ from discreet.hierarchies.cells import (
 )
 from discreet.hierarchies.hierarchy import Hierarchy, Level
 from discreet.table.coded_table import Column
-from discreet.table.kernels.lists import distinct_values, entries_of
+from discreet.table.kernels.lists import entries_of
 from discreet.table.roles import Role, ValueType
 
 Run = tuple[int, int]  # codes from the first up to, not including, the second
 UNIX_EPOCH = date(1970, 1, 1)  # dates are days since then
-_WORD = r'[^\s",{}\\\x00-\x1f]+'
-_MEMBER = f"{_WORD}(?: {_WORD})*"
-PLAIN_SET = rf"^\{{{_MEMBER}(?:, {_MEMBER})*\}}$"  # as sets are written, without quotes
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,20 +182,18 @@ def cover(
     A cell that covers no value of the original is an error: the release was not made from it.
     """
     cells = pl.Series(cells, dtype=pl.String)
-    # Ranges, digits and plain sets are read together, all others one by one.
+    # Ranges are read together, all others one by one.
     reader = CellReader(original, hierarchy, level)
     ranges = reader.ranges(cells)
-    digits, code = reader.digits(cells)
-    sets = reader.sets(cells)
-    others = np.delete(np.arange(len(cells)), np.concatenate((ranges.cell, digits, sets.cell)))
+    others = np.delete(np.arange(len(cells)), ranges.cell)
     runs_of_cell = [reader.runs(cell) for cell in cells.gather(others).to_list()]
     lengths = [len(runs) for runs in runs_of_cell]
     ends = np.array([run for runs in runs_of_cell for run in runs], np.int64).reshape(-1, 2)
-    cell_of_run = np.concatenate((ranges.cell, digits, sets.cell, np.repeat(others, lengths)))
+    cell_of_run = np.concatenate((ranges.cell, np.repeat(others, lengths)))
     # Runs in the order of their cells; a cell without one is unknown.
     order = np.argsort(cell_of_run, kind="stable")
-    low = np.concatenate((ranges.first, code, sets.first, ends[:, 0]))[order]
-    high = np.concatenate((ranges.last, code + 1, sets.last, ends[:, 1]))[order]
+    low = np.concatenate((ranges.first, ends[:, 0]))[order]
+    high = np.concatenate((ranges.last, ends[:, 1]))[order]
     filled = low < high
     read = np.zeros(len(cells), bool)
     read[cell_of_run[order][filled]] = True
@@ -227,14 +222,6 @@ class Ranges(NamedTuple):
     low: NDArray[np.float64]  # (ranges,) the ends
     high: NDArray[np.float64]
     first: NDArray[np.int64]  # (ranges,) the codes that are covered, up to, not including, the last
-    last: NDArray[np.int64]
-
-
-class SetRuns(NamedTuple):
-    """The runs of codes that the sets of a dictionary cover."""
-
-    cell: NDArray[np.int64]  # (runs,) which cell it is
-    first: NDArray[np.int64]  # (runs,) the codes that are covered, up to, not including, the last
     last: NDArray[np.int64]
 
 
@@ -311,39 +298,6 @@ class CellReader:
         last[closed] = np.searchsorted(known, high[closed], "right")
         last[~closed] = np.searchsorted(known, high[~closed], "left")
         return Ranges(read.cell[readable], low, high, np.searchsorted(known, low, "left"), last)
-
-    def digits(self, cells: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The cells of digits alone that are values of the original, and their codes.
-
-        Digits are no notation. They are read together: a column that is published as it is may
-        have a great many.
-        """
-        place = cells.str.contains("^[0-9]+$").fill_null(value=False).arg_true()
-        place = self._without_labels(cells, place)
-        code = self._codes(cells.gather(place))
-        return place.to_numpy().astype(np.int64)[code >= 0], code[code >= 0]
-
-    def sets(self, cells: pl.Series) -> SetRuns:
-        """The sets of known values that need neither quotes nor backslashes, read together."""
-        place = cells.str.starts_with("{").fill_null(value=False).arg_true()
-        place = place.filter(cells.gather(place).str.contains(PLAIN_SET))
-        place = self._without_labels(cells, place)
-        members = cells.gather(place).str.strip_chars("{}").str.split(", ")
-        code = self._codes(members.explode())
-        cell = np.repeat(place.to_numpy().astype(np.int64), members.list.len().to_numpy())
-        key = distinct_values((cell * self.original.cardinality + code)[code >= 0])
-        cell, code = np.divmod(key, self.original.cardinality)
-        first = np.flatnonzero((np.diff(key, prepend=-2) > 1) | (code == 0))
-        last = np.append(first[1:], len(key))[: len(first)] - 1
-        return SetRuns(cell[first], code[first], code[last] + 1)
-
-    def _without_labels(self, cells: pl.Series, place: pl.Series) -> pl.Series:
-        """Return the places of cells that are no label of the hierarchy."""
-        known = self._nodes_of_label.keys() | self._recoded
-        if not known:
-            return place
-        labels = [cell in known for cell in cells.gather(place).to_list()]
-        return place.filter(~pl.Series(labels, dtype=pl.Boolean))
 
     def _codes(self, values: pl.Series) -> NDArray[np.int64]:
         """The codes of values of the original, −1 of others."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import isclose
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from discreet.io.signatures import SIGNATURE, is_signed
 from discreet.io.source import Tell, ignore_progress
 from discreet.io.tables import read_table
 from discreet.knowledge.table import Knowledge
-from discreet.methods.base import Method, Task
+from discreet.methods.base import Method, Progress, Task, no_progress
 from discreet.regular_files import read_whole
 from discreet.releases.audit.against_original import (
     as_published,
@@ -144,6 +145,7 @@ def audit_folder(
     trust: str | Path | None = None,
     method: Method | None = None,
     source_rows: SourceRows | None = None,
+    progress: Progress = no_progress,
 ) -> Audit:
     """Audit a release folder; guarantees about linked labels need the knowledge or the original.
 
@@ -178,7 +180,8 @@ def audit_folder(
         if method is not None:
             hidden += unlike_method(manifest, original, method)
     # Derive the guarantees from the tables, and judge what no file proves by the job.
-    tables = read_tables(folder, manifest)
+    tables = read_tables(folder, manifest, partial(progress, "reading the release"))
+    progress("deriving guarantees", 0.0)
     audit = audit_tables(tables, manifest, original, source_rows, knowledge)
     if original is not None and method is not None:
         hidden += unfounded_promises(audit.promises, tables, original, method)
@@ -187,6 +190,7 @@ def audit_folder(
         if persons is not None:
             hidden += suppressed_persons(persons, manifest, original, method)
     # The form of the files and every figure of the manifest: both could carry anything.
+    progress("comparing files", 0.0)
     problems, unknown = form_problems_of_files(folder, manifest, tables, signed=bool(signed))
     problems += [*hidden, *misstated_guarantees(manifest, audit.promises)]
     if read_whole(folder / FILE_NAME) != manifest.to_json().encode():

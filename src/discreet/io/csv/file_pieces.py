@@ -222,8 +222,9 @@ def _has_lone_return(data: bytes) -> bool:
 
 def _outside_quotes(data: Bytes, quote: int) -> Bools:
     """Return for each byte whether an even number of quotes is before it or at it."""
-    inside: Bytes = np.bitwise_xor.accumulate((data == quote).view(np.uint8))
-    return inside == 0
+    inside = np.bitwise_xor.accumulate((data == quote).view(np.uint8))
+    outside: Bools = inside == 0
+    return outside
 
 
 def _count(data: Bytes, byte: int, outside: Bools | None) -> int:

@@ -65,9 +65,8 @@ class BackgroundKnowledge(Attack):
             return Statement("knows.rule", first=IN_TABLE)
         return Statement("knows.rules", first=IN_TABLE, rules=len(self.rules))
 
-    def inapplicable(self, scene: Scene) -> str | None:
-        reason = super().inapplicable(scene)
-        return Statement("inapplicable.no-rule") if reason is None and not self.rules else reason
+    def lacking(self, scene: Scene) -> str | None:
+        return None if self.rules else Statement("inapplicable.no-rule")
 
     def run(self, scene: Scene) -> list[Finding]:
         attributes = dict.fromkeys(rule.attribute for rule in self.rules)
@@ -154,9 +153,7 @@ class BackgroundJoin(ViewAttack):
         description="Greatest number of other known attributes; all are tried too.",
     )
 
-    @property
-    def knowledge(self) -> str:
-        return Statement("knows.other-values", first=IN_TABLE)
+    knows: ClassVar[Statement] = Statement("knows.other-values", first=IN_TABLE)
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)

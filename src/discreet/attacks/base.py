@@ -282,15 +282,21 @@ class Attack(Named):
         """Whether it reads releases of a kind: by default those that count values by group."""
         return kind.publishes_counts
 
+    knows: ClassVar[Statement] = IN_TABLE  # beside the release
+
     @property
-    @abstractmethod
     def knowledge(self) -> str:
         """What the attacker knows beside the release, in words that follow "an attacker who"."""
+        return self.knows
 
     def inapplicable(self, scene: Scene) -> str | None:
         """Why it can't be run on this release; None where it can."""
         if not self.reads(scene.kind):
             return Statement("inapplicable.kind", kind=scene.manifest.kind)
+        return self.lacking(scene)
+
+    def lacking(self, scene: Scene) -> str | None:
+        """What a release of a kind that it reads lacks; None where nothing is lacking."""
         return None
 
     def unassessed(self, scene: Scene) -> str | None:

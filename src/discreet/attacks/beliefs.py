@@ -42,6 +42,7 @@ from discreet.requirements.judge import person_basis
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.value_bounds import AlphaKAnonymity
 from discreet.table.classes import group_codes
+from discreet.table.coded_table import derived_once
 from discreet.table.kernels.lists import entries_of, places_of, stretches
 from discreet.table.persons import PersonBasis
 from discreet.typing import Bools, Codes, Floats, Ints
@@ -70,17 +71,15 @@ class Beliefs:
         return float((self.belief[lines] * count).sum() / max(int(count.sum()), 1))
 
 
+@derived_once
 def ungrouped(reading: AdversaryView) -> AdversaryView:
     """The view of an attacker who has the whole table as one group: without the release."""
-    return reading.once(
-        "ungrouped",
-        lambda: replace(
-            reading,
-            size=np.array([reading.rows]),
-            group_of_row=np.zeros(reading.rows, np.int32),
-            placement=Placement.identity(1),
-            place_of_target=np.zeros(reading.targets, np.int32),
-        ),
+    return replace(
+        reading,
+        size=np.array([reading.rows]),
+        group_of_row=np.zeros(reading.rows, np.int32),
+        placement=Placement.identity(1),
+        place_of_target=np.zeros(reading.targets, np.int32),
     )
 
 
@@ -99,7 +98,8 @@ def beliefs_in(reading: AdversaryView, attribute: str, known: Sequence[str] = ()
             ("beliefs", attribute),
             lambda: weighted_beliefs(reading, column.codes, truth, column.cardinality),
         )
-    before, after = _known(reading, known), _known(reading, (*known, attribute))
+    before = _known(reading, tuple(sorted(known)))
+    after = _known(reading, tuple(sorted((*known, attribute))))
     lines = group_codes(
         [reading.place_of_target, before.of_target, truth],
         [reading.placement.places, before.cardinality, column.cardinality + 1],
@@ -174,13 +174,9 @@ def _fitting_weight(
     return weight
 
 
-def _known(reading: AdversaryView, names: Sequence[str]) -> _Known:
+@derived_once
+def _known(reading: AdversaryView, names: tuple[str, ...]) -> _Known:
     """The values that rows and targets have of some attributes; found once."""
-    chosen = tuple(sorted(names))
-    return reading.once(("known", chosen), lambda: _find_known(reading, chosen))
-
-
-def _find_known(reading: AdversaryView, names: Sequence[str]) -> _Known:
     rows, targets = reading.rows, reading.targets
     codes = [np.concatenate([reading.sensitive[n].codes, reading.truth[n]]) for n in names]
     cardinalities = [reading.sensitive[name].cardinality + 1 for name in names]

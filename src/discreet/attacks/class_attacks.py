@@ -47,10 +47,6 @@ class Linking(ViewAttack):
     quick: ClassVar[bool] = True
     criterion: ClassVar[Criterion] = Criterion.SINGLING_OUT
 
-    @property
-    def knowledge(self) -> str:
-        return IN_TABLE
-
     def on(self, scene: Scene, view: View) -> Iterator[Finding]:
         k = least_group(scene.guarantees)
         chance, count, without = view.chances()
@@ -63,10 +59,6 @@ class Homogeneity(ViewAttack):
 
     name: ClassVar[str] = "homogeneity"
     quick: ClassVar[bool] = True
-
-    @property
-    def knowledge(self) -> str:
-        return IN_TABLE
 
     def on(self, scene: Scene, view: View) -> Iterator[Finding]:
         for attribute in view.sensitive:
@@ -83,10 +75,7 @@ class Skewness(ViewAttack):
 
     name: ClassVar[str] = "skewness"
     quick: ClassVar[bool] = True
-
-    @property
-    def knowledge(self) -> str:
-        return Statement("knows.distribution-of-values", first=IN_TABLE)
+    knows: ClassVar[Statement] = Statement("knows.distribution-of-values", first=IN_TABLE)
 
     def on(self, scene: Scene, view: View) -> Iterator[Finding]:
         for attribute in view.sensitive:
@@ -117,18 +106,15 @@ class Similarity(ViewAttack):
         "the hierarchy.",
     )
 
-    @property
-    def knowledge(self) -> str:
-        return Statement("knows.similar-values", first=IN_TABLE)
+    knows: ClassVar[Statement] = Statement("knows.similar-values", first=IN_TABLE)
 
-    def inapplicable(self, scene: Scene) -> str | None:
-        reason = super().inapplicable(scene)
-        if reason or any(
+    def lacking(self, scene: Scene) -> str | None:
+        if any(
             self._groupings(scene, column)
             for columns in scene.sensitive
             for column in columns.values()
         ):
-            return reason
+            return None
         if any(name in scene.task.hierarchies for columns in scene.sensitive for name in columns):
             return Statement("inapplicable.no-grouping-hierarchy")
         return Statement("inapplicable.no-kinds")
@@ -211,10 +197,7 @@ class NumberOfRows(ViewAttack):
     also_knows: ClassVar[str] = Statement("also-knows.number-of-rows")
     quick: ClassVar[bool] = True
     inside: ClassVar[bool] = False
-
-    @property
-    def knowledge(self) -> str:
-        return Statement("knows.number-of-rows", first=ALL_ROWS)
+    knows: ClassVar[Statement] = Statement("knows.number-of-rows", first=ALL_ROWS)
 
     def inapplicable(self, scene: Scene) -> str | None:
         if scene.persons is None:

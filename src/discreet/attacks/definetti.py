@@ -57,20 +57,12 @@ class Definetti(Attack):
     slow: ClassVar[bool] = True
     inside: ClassVar[bool] = False
     may_count_rows: ClassVar[bool] = True
+    knows: ClassVar[Statement] = Statement("knows.learning", first=IN_TABLE)
 
-    @property
-    def knowledge(self) -> str:
-        return Statement("knows.learning", first=IN_TABLE)
-
-    def inapplicable(self, scene: Scene) -> str | None:
-        reason = super().inapplicable(scene)
-        if (
-            reason is None
-            and scene.readings
-            and not any(_whole_groups(r).any() for r in scene.readings)
-        ):
+    def lacking(self, scene: Scene) -> str | None:
+        if scene.readings and not any(_whole_groups(r).any() for r in scene.readings):
             return Statement("omitted.no-certain-group")
-        return reason
+        return None
 
     def run(self, scene: Scene) -> Iterator[Finding]:
         for reading in scene.readings:

@@ -58,9 +58,7 @@ class Downcoding(Attack):
     def reads(cls, kind: Kind) -> bool:
         return kind.makes_alike
 
-    @property
-    def knowledge(self) -> str:
-        return Statement("knows.cells")
+    knows: ClassVar[Statement] = Statement("knows.cells")
 
     def expected(self, scene: Scene) -> int:
         return 2 * len(scene.tables)

@@ -87,16 +87,11 @@ class Intersection(Attack):
         default=(), description="Folders of other releases of the same records."
     )
 
-    @property
-    def knowledge(self) -> str:
-        return Statement("knows.all-releases", first=IN_TABLE)
+    knows: ClassVar[Statement] = Statement("knows.all-releases", first=IN_TABLE)
 
-    def inapplicable(self, scene: Scene) -> str | None:
-        if not self.reads(scene.kind):
-            return super().inapplicable(scene)
-        if not self.releases and len(scene.readings) < 2:
-            return Statement("inapplicable.no-release")
-        return None
+    def lacking(self, scene: Scene) -> str | None:
+        several = self.releases or len(scene.readings) > 1
+        return None if several else Statement("inapplicable.no-release")
 
     def unassessed(self, scene: Scene) -> str | None:
         several = scene.persons is not None and self.releases
@@ -311,10 +306,7 @@ class PersonIntersection(ViewAttack):
     name: ClassVar[str] = "person-intersection"
     quick: ClassVar[bool] = True
     criterion: ClassVar[Criterion] = Criterion.SINGLING_OUT
-
-    @property
-    def knowledge(self) -> str:
-        return Statement("knows.groups-of-rows", first=ALL_ROWS)
+    knows: ClassVar[Statement] = Statement("knows.groups-of-rows", first=ALL_ROWS)
 
     def inapplicable(self, scene: Scene) -> str | None:
         if scene.persons is None:
@@ -410,14 +402,10 @@ class Associated(Attack):
     def reads(cls, kind: Kind) -> bool:
         return kind.spreads_sensitive
 
-    @property
-    def knowledge(self) -> str:
-        return Statement("knows.joint-frequencies", first=IN_TABLE)
+    knows: ClassVar[Statement] = Statement("knows.joint-frequencies", first=IN_TABLE)
 
-    def inapplicable(self, scene: Scene) -> str | None:
-        if self.reads(scene.kind) and len(scene.readings) < 2:
-            return Statement("inapplicable.one-table")
-        return super().inapplicable(scene)
+    def lacking(self, scene: Scene) -> str | None:
+        return Statement("inapplicable.one-table") if len(scene.readings) < 2 else None
 
     def run(self, scene: Scene) -> Iterator[Finding]:
         budget = Budget(MOVES)

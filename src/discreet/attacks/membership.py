@@ -42,15 +42,10 @@ class Membership(Attack):
     def reads(cls, kind: Kind) -> bool:
         return True
 
-    @property
-    def knowledge(self) -> str:
-        return Statement("knows.population")
+    knows: ClassVar[Statement] = Statement("knows.population")
 
-    def inapplicable(self, scene: Scene) -> str | None:
-        reason = super().inapplicable(scene)
-        if reason is None and scene.population is None:
-            return Statement("inapplicable.no-population")
-        return reason
+    def lacking(self, scene: Scene) -> str | None:
+        return Statement("inapplicable.no-population") if scene.population is None else None
 
     def run(self, scene: Scene) -> list[Finding]:
         population = scene.population
@@ -193,15 +188,11 @@ class Absence(Attack):
     def reads(cls, kind: Kind) -> bool:
         return True
 
-    @property
-    def knowledge(self) -> str:
-        return Statement("knows.suppressed-rows")
+    knows: ClassVar[Statement] = Statement("knows.suppressed-rows")
 
-    def inapplicable(self, scene: Scene) -> str | None:
-        reason = super().inapplicable(scene)
-        if reason is None and not scene.manifest.suppressed_rows:
-            return Statement("inapplicable.none-suppressed")
-        return reason
+    def lacking(self, scene: Scene) -> str | None:
+        suppressed = scene.manifest.suppressed_rows
+        return None if suppressed else Statement("inapplicable.none-suppressed")
 
     def run(self, scene: Scene) -> list[Finding]:
         findings = []

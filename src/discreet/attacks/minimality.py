@@ -84,15 +84,11 @@ class Minimality(Attack):
     def reads(cls, kind: Kind) -> bool:
         return kind.publishes_counts and not kind.spreads_sensitive
 
-    @property
-    def knowledge(self) -> str:
-        return Statement("knows.method", first=IN_TABLE)
+    knows: ClassVar[Statement] = Statement("knows.method", first=IN_TABLE)
 
-    def inapplicable(self, scene: Scene) -> str | None:
+    def lacking(self, scene: Scene) -> str | None:
         manifest = scene.manifest
         method, parameters = manifest.method.name, manifest.method.parameters
-        if not self.reads(scene.kind):
-            return super().inapplicable(scene)
         if manifest.method.blind_to_quasi_identifiers:
             return Statement("inapplicable.random-groups")
         if method == "msa-diversity" and parameters.get("grouping") == "blocks":

@@ -42,6 +42,7 @@ from discreet.releases.adversary_view import AdversaryView
 from discreet.requirements.diversity import Diversity
 from discreet.statements import Statement
 from discreet.table.classes import group_codes
+from discreet.table.coded_table import derived_once
 from discreet.table.counts import order_by_class
 from discreet.table.interrupts import stop_flag
 from discreet.table.kernels import kernel
@@ -136,7 +137,7 @@ def _after_facts(view: View, attribute: str, bits: int) -> tuple[Any, bool]:
     """The greatest belief in each target's value after so many facts; whether it is exact."""
     if isinstance(view, RowView):
         return non_membership_beliefs(view.reading, attribute, bits)
-    by_attribute, exact = view.once(("facts", bits), lambda: beliefs_after_facts(view, bits))
+    by_attribute, exact = beliefs_after_facts(view, bits)
     return by_attribute[attribute], exact
 
 
@@ -189,6 +190,7 @@ def non_membership_beliefs(
     return Beliefs(belief, lines.size, place, value, lines.class_of_row), exact
 
 
+@derived_once
 def beliefs_after_facts(view: PersonView, bits: int) -> tuple[dict[str, TrueValues], bool]:
     """The greatest belief in each value of a person after ``bits`` facts, and whether it is exact.
 

@@ -32,9 +32,7 @@ class QuasiSensitiveLinking(Attack):
     def reads(cls, kind: Kind) -> bool:
         return kind.has_records
 
-    @property
-    def knowledge(self) -> str:
-        return Statement("knows.labels", first=IN_TABLE)
+    knows: ClassVar[Statement] = Statement("knows.labels", first=IN_TABLE)
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)

@@ -55,15 +55,11 @@ class Refinement(Attack):
     def reads(cls, kind: Kind) -> bool:
         return kind.makes_alike
 
-    @property
-    def knowledge(self) -> str:
-        return Statement("knows.finest-first")
+    knows: ClassVar[Statement] = Statement("knows.finest-first")
 
-    def inapplicable(self, scene: Scene) -> str | None:
-        reason = super().inapplicable(scene)
-        if reason is None and not any(map(_overlaps, scene.readings)):
-            return Statement("inapplicable.no-finer-groups")
-        return reason
+    def lacking(self, scene: Scene) -> str | None:
+        overlap = any(map(_overlaps, scene.readings))
+        return None if overlap else Statement("inapplicable.no-finer-groups")
 
     def run(self, scene: Scene) -> Iterator[Finding]:
         for view in scene.readings:

@@ -19,7 +19,7 @@ are left out first; what remains falls into components. Small ones are counted, 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -51,7 +51,7 @@ from discreet.table.assignments import (
 from discreet.table.budgets import MOST_ENTRIES
 from discreet.table.classes import group_codes
 from discreet.table.code_maps import recoded
-from discreet.table.coded_table import Derives
+from discreet.table.coded_table import Derives, derived_once
 from discreet.table.kernels.lists import entries_of, places_of, starts_of, stretches
 from discreet.table.published import GROUP
 from discreet.typing import AnyInts, Bools, Codes, Floats, Ints, Ints32
@@ -123,10 +123,6 @@ class SetHomogeneity(SensitiveTableAttack):
 
     name: ClassVar[str] = "set-homogeneity"
 
-    @property
-    def knowledge(self) -> str:
-        return IN_TABLE
-
     def questions(self, scene: Scene, names: Sequence[str]) -> list[Question]:
         return [(name, None) for name in names]
 
@@ -138,18 +134,12 @@ class LinkThroughSensitiveTable(SensitiveTableAttack):
     also_knows: ClassVar[str] = Statement("also-knows.other-values")
     attackers: ClassVar[tuple[StandardAttacker, ...]] = (StandardAttacker.INSIDER,)
     slow: ClassVar[bool] = True
+    knows: ClassVar[Statement] = Statement("knows.one-value", first=IN_TABLE)
 
-    @property
-    def knowledge(self) -> str:
-        return Statement("knows.one-value", first=IN_TABLE)
-
-    def inapplicable(self, scene: Scene) -> str | None:
-        reason = super().inapplicable(scene)
-        if reason is None and len(scene.tables[SENSITIVE].sensitive) < 2:
+    def lacking(self, scene: Scene) -> str | None:
+        if len(scene.tables[SENSITIVE].sensitive) < 2:
             return Statement("inapplicable.one-attribute")
-        if reason is None and not self.expected(scene):
-            return Statement("inapplicable.one-secret")
-        return reason
+        return None if self.expected(scene) else Statement("inapplicable.one-secret")
 
     def questions(self, scene: Scene, names: Sequence[str]) -> list[Question]:
         others = {name: scene.task.secrets.others(name, names) for name in names}
@@ -178,35 +168,6 @@ def _bounds(scene: Scene, known: str | None, reader: str, lines: Lines) -> Float
 
 
 @dataclass(frozen=True, eq=False)
-class _Matching:
-    """The strongest reader: what follows from all assignments of people to rows."""
-
-    sets: Sets
-    rows: RowsOfGroups
-    chance: Floats  # of each possible row, for a person of its group
-    exact: bool
-
-    @property
-    def method(self) -> str:
-        return "exact" if self.exact else ESTIMATE
-
-    def beliefs(
-        self,
-        people: PossibleMembers,
-        signatures: SensitiveSignatures,
-        target: int,
-        known: int | None,
-        weaker: Mapping[str, Lines],
-    ) -> Lines:
-        """Beliefs in the truth; an estimate is no lower than those of weaker attackers."""
-        lines = row_beliefs(people, self.sets, signatures, self.rows, target, known, self.chance)
-        if self.exact:
-            return lines
-        beliefs = [lines.belief, *(other.belief for other in weaker.values())]
-        return replace(lines, belief=np.maximum.reduce(beliefs))
-
-
-@dataclass(frozen=True, eq=False)
 class _Opened:
     """A decomposed release as its readers see it: targets, sets, T^S, and rows within the sets."""
 
@@ -215,7 +176,7 @@ class _Opened:
     sets: Sets
     signatures: SensitiveSignatures
     rows: RowsOfGroups | None  # None where they are too many
-    matching: _Matching | None
+    matching: RowsOfGroups | None
 
     @classmethod
     def of(cls, attack: Attack, scene: Scene) -> _Opened:
@@ -249,10 +210,14 @@ class _Opened:
         elif (pair := pair_beliefs(people, sets, signatures, target, known)) is not None:
             readers["pair"] = pair
         if self.rows is not None:
-            readers["row"] = row_beliefs(people, sets, signatures, self.rows, target, known)
+            readers["row"] = row_beliefs(people, self.rows, target, known)
         if self.matching is not None:
-            methods["matching"] = self.matching.method
-            readers["matching"] = self.matching.beliefs(people, signatures, target, known, readers)
+            methods["matching"] = "exact" if self.matching.exact else ESTIMATE
+            lines = row_beliefs(people, self.matching, target, known)
+            if not self.matching.exact:  # an estimate is no lower than beliefs of weaker attackers
+                estimates = [lines.belief, *(weaker.belief for weaker in readers.values())]
+                lines = replace(lines, belief=np.maximum.reduce(estimates))
+            readers["matching"] = lines
         beliefs = {}
         for reader, every in readers.items():
             lines = every.of(scene.discloses(self.names[target], every.value))
@@ -263,7 +228,7 @@ class _Opened:
 
 def _matching(
     attack: Attack, scene: Scene, names: list[str], sets: Sets, signatures: SensitiveSignatures
-) -> _Matching | None:
+) -> RowsOfGroups | None:
     """None where the graph of people and rows is too large, or no assignment exists."""
     primary = names.index(primary_of(scene.manifest))
     size = scene.tables[PEOPLE][GROUP].counts
@@ -282,19 +247,19 @@ def _matching(
 
 def _shared_out(
     sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints, possible: PossibleRows
-) -> _Matching:
+) -> RowsOfGroups:
     mass, exact = expected_rows(sets, signatures, primary, size, possible)
     chance = mass / np.repeat(size, np.diff(possible.start))
-    return _Matching(sets, RowsOfGroups(possible.start, possible.row), chance, exact)
+    return RowsOfGroups(sets, signatures, possible.start, possible.row, chance, exact)
 
 
+@derived_once
 def _rows_within(sets: Sets, signatures: SensitiveSignatures) -> RowsOfGroups | None:
     """The rows of T^S within the sets of each group; None where they are too many."""
     begin, row = rows_within(sets, signatures, 0)
     if row is None:
         return None
-    start, _ = sets.of(0)
-    return sets.once(("rows of groups", signatures), lambda: RowsOfGroups(begin[start], row))
+    return RowsOfGroups(sets, signatures, begin[sets.of(0)[0]], row)
 
 
 def _more_than(limit: int) -> Statement:
@@ -359,58 +324,44 @@ class PossibleMembers:
 class RowsOfGroups(Derives):
     """The rows of T^S that people of each group may have."""
 
+    sets: Sets
+    signatures: SensitiveSignatures
     start: Ints  # (groups + 1,)
     row: Ints32  # (edges,)
+    # Of each row, for a person of its group; None where rows are as likely as they are common.
+    chance: Floats | None = None
+    exact: bool = True  # whether chances are
 
-    def places(self, sets: Sets, signatures: SensitiveSignatures, attribute: int) -> AnyInts:
+    @derived_once
+    def places(self, attribute: int) -> AnyInts:
         """Return the place of each row's value in its group's set; found once."""
-        return self.once(("places", attribute), lambda: self._places(sets, signatures, attribute))
-
-    def _places(self, sets: Sets, signatures: SensitiveSignatures, attribute: int) -> AnyInts:
-        widest = int(_widths(sets, attribute).max(initial=0))
+        widest = int(_widths(self.sets, attribute).max(initial=0))
         places = np.empty(len(self.row), np.min_scalar_type(widest))
         for _, within, group in self.parts():
-            of_row = signatures.codes[self.row[within], attribute]
-            places[within] = _places_in_sets(sets, attribute, group, of_row)
+            of_row = self.signatures.codes[self.row[within], attribute]
+            places[within] = _places_in_sets(self.sets, attribute, group, of_row)
         return places
 
-    def shares(
-        self,
-        sets: Sets,
-        signatures: SensitiveSignatures,
-        first: int | None,
-        second: int | None,
-        chance: Floats | None,
-    ) -> Floats:
+    @derived_once
+    def shares(self, first: int | None, second: int | None) -> Floats:
         """Return the mass of each group's rows by values of one attribute and of another.
 
         By the places of the values in the group's sets, those of the other attribute within each
         of the first; None for all values together. Found once.
         """
-        return self.once(
-            ("shares", first, second),
-            lambda: self._shares(sets, signatures, first, second, chance),
-        )
-
-    def _shares(
-        self,
-        sets: Sets,
-        signatures: SensitiveSignatures,
-        first: int | None,
-        second: int | None,
-        chance: Floats | None,
-    ) -> Floats:
-        start = starts_of(_widths(sets, first) * _widths(sets, second))
+        widths = _widths(self.sets, second)
+        start = starts_of(_widths(self.sets, first) * widths)
         shares = np.zeros(start[-1])
         for part, within, group in self.parts():
-            mass = signatures.count[self.row[within]] if chance is None else chance[within]
+            rows, chance = self.row[within], self.chance
+            mass = self.signatures.count[rows] if chance is None else chance[within]
             begin, end = start[part.start], start[part.stop]
             at = (start - begin)[group]
             if first is not None:
-                place = self.places(sets, signatures, first)[within]
-                at += place if second is None else place * _widths(sets, second)[group]
+                place = self.places(first)[within]
+                at += place if second is None else place * widths[group]
             if second is not None:
-                at += self.places(sets, signatures, second)[within]
+                at += self.places(second)[within]
             shares[begin:end] = np.bincount(at, mass, end - begin)
         return shares
 
@@ -449,24 +400,15 @@ class Lines:
 
 
 def row_beliefs(
-    people: PossibleMembers,
-    sets: Sets,
-    signatures: SensitiveSignatures,
-    rows: RowsOfGroups,
-    target: int,
-    known: int | None,
-    chance: Floats | None = None,
+    people: PossibleMembers, rows: RowsOfGroups, target: int, known: int | None
 ) -> Lines:
-    """Beliefs by the rows of T^S within the sets, those with the known value if one is known.
-
-    ``chance`` has the probability of each row for a person of its group; without it, rows are as
-    likely as they are common in T^S.
-    """
-    total = rows.shares(sets, signatures, known, None, chance)
+    """Beliefs by the rows of T^S that groups may have, those with the known value if one is."""
+    total = rows.shares(known, None)
     first, second = sorted((target, target if known is None else known))
-    share = rows.shares(sets, signatures, first, None if known is None else second, chance)
+    share = rows.shares(first, None if known is None else second)
     by_target = known is not None and target < known
-    return _mixed(people, sets, target, known, share, total, chance is not None, by_target)
+    is_chance = rows.chance is not None
+    return _mixed(people, rows.sets, target, known, share, total, is_chance, by_target)
 
 
 def _widths(sets: Sets, attribute: int | None) -> Ints:

@@ -309,11 +309,11 @@ class PersonView(Derives):
         """The number of persons of each group."""
         return np.bincount(self.members[0], minlength=self.classes.count)
 
-    @property
+    @cached_property
     def whole(self) -> PersonView:
         """All persons in one group: without the release."""
         everyone = np.zeros(len(self.all.persons.number), np.int32)
-        return self.once("whole", lambda: replace(self.all, classes=Classes.of_numbers(everyone)))
+        return replace(self.all, classes=Classes.of_numbers(everyone))
 
     def of_kinds(self, attribute: str, kind_of_value: Codes) -> PersonView:
         """The same persons with kinds of values in place of an attribute's values."""

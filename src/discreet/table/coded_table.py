@@ -18,8 +18,8 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
-from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import polars as pl
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from discreet.table.classes import Classes
 
 Derived = TypeVar("Derived")
+Keys = ParamSpec("Keys")
 
 
 class Derives:
@@ -43,6 +44,22 @@ class Derives:
         if key not in derived:
             derived[key] = derive()
         return derived[key]
+
+
+Source = TypeVar("Source", bound=Derives)
+
+
+def derived_once(
+    derive: Callable[Concatenate[Source, Keys], Derived],
+) -> Callable[Concatenate[Source, Keys], Derived]:
+    """Keep what a function derives from its first argument, by the others, which need a hash."""
+
+    @wraps(derive)
+    def derived(source: Source, /, *keys: Keys.args, **named: Keys.kwargs) -> Derived:
+        key = derive.__module__, derive.__qualname__, keys, *named.items()
+        return source.once(key, lambda: derive(source, *keys, **named))
+
+    return derived
 
 
 class Itself:

@@ -63,7 +63,7 @@ from discreet.requirements.base import Domains
 from discreet.statements import Statement
 from discreet.table.classes import Classes, classes_of, group_codes
 from discreet.table.code_maps import excess, recoded, taken
-from discreet.table.coded_table import CodedTable, Column, Tables, count_codes
+from discreet.table.coded_table import CodedTable, Column, Tables, count_codes, derived_once
 from discreet.table.counts import (
     ClassCounts,
     RefinedCounts,
@@ -133,7 +133,7 @@ class BucketizedKind(GroupedKind):
         }
 
     def views(self, tables: Tables, domains: Domains, *, refined: bool) -> list[View]:
-        counts = count_groups(tables[SENSITIVE], refined=refined)
+        counts = count_groups(tables[SENSITIVE], refined)
         if COUNTERFEITS in tables:
             people = tables[PEOPLE]
             code = group_codes_in(people, tables[SENSITIVE])
@@ -489,12 +489,9 @@ def sizes_of(sensitive: CodedTable) -> Ints:
     return np.bincount(group.codes, weights, group.cardinality).astype(np.int64)
 
 
-def count_groups(sensitive: CodedTable, *, refined: bool = False) -> ClassCounts:
+@derived_once
+def count_groups(sensitive: CodedTable, refined: bool = False) -> ClassCounts:
     """The counts of every group, from the sensitive table alone; found once for a table."""
-    return sensitive.once(("groups counted", refined), lambda: _count_groups(sensitive, refined))
-
-
-def _count_groups(sensitive: CodedTable, refined: bool) -> ClassCounts:
     group = sensitive[GROUP]
     weights = people_counted(sensitive)
     if weights is None:

@@ -48,7 +48,7 @@ from discreet.table.assignments import (
     supporting_rows,
 )
 from discreet.table.budgets import MOST_ENTRIES
-from discreet.table.coded_table import Tables
+from discreet.table.coded_table import Tables, derived_once
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import (
     distinct_values,
@@ -67,20 +67,13 @@ def count_unsupported(sets: Sets, signatures: SensitiveSignatures) -> Ints:
     return _by_attribute(sets, unsupported_values(sets, signatures))
 
 
+@derived_once
 def unsupported_values(sets: Sets, signatures: SensitiveSignatures) -> Bools:
     """Return which entries no row of T^S supports in their group; found once for these sets."""
-    return sets.once(
-        ("unsupported", signatures),
-        lambda: _unsupported(
-            sets.start,
-            sets.value,
-            sets.groups,
-            signatures.codes,
-            signatures.offset,
-            signatures.start,
-            signatures.listed,
-        ),
-    )
+    return _unsupported(
+        sets.start, sets.value, sets.groups, signatures.codes, signatures.offset,
+        signatures.start, signatures.listed,
+    )  # fmt: skip
 
 
 def _by_attribute(sets: Sets, entries: Bools) -> Ints:
@@ -89,13 +82,14 @@ def _by_attribute(sets: Sets, entries: Bools) -> Ints:
     return np.array([np.count_nonzero(entries[a:b]) for a, b in pairwise(ends)], np.int64)
 
 
+@derived_once
 def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader: str) -> AnyInts:
     """For each known value of each group, how many values of each attribute an attacker keeps.
 
     A row for each entry of the known attribute's sets, in their order; found once for these sets.
     """
     find = _values_in_rows if reader == "row" else _values_beside
-    return sets.once(("kept", reader, signatures, known), lambda: find(sets, signatures, known))
+    return find(sets, signatures, known)
 
 
 def _values_in_rows(sets: Sets, signatures: SensitiveSignatures, known: int) -> Ints32:
@@ -137,14 +131,12 @@ def _values_beside(sets: Sets, signatures: SensitiveSignatures, known: int) -> A
     return result
 
 
+@derived_once
 def rows_within(
     sets: Sets, signatures: SensitiveSignatures, known: int
 ) -> tuple[Ints, Ints32 | None]:
     """The rows of T^S within the sets, by known values; found once for these sets."""
-    return sets.once(
-        ("rows within", signatures, known),
-        lambda: supporting_rows(sets, signatures.codes, known, MOST_ENTRIES),
-    )
+    return supporting_rows(sets, signatures.codes, known, MOST_ENTRIES)
 
 
 class Assignments(NamedTuple):

@@ -20,7 +20,7 @@ from discreet.table.assignments import Sets
 from discreet.table.budgets import IN_CACHE
 from discreet.table.classes import classes_of
 from discreet.table.code_maps import code_of_text, taken
-from discreet.table.coded_table import CodedTable, Tables
+from discreet.table.coded_table import CodedTable, Tables, derived_once
 from discreet.table.counts import order_by_class
 from discreet.table.kernels.lists import stable_order, starts_of
 from discreet.table.published import GROUP
@@ -69,11 +69,7 @@ class SetsAndRows(NamedTuple):
 
 def read_sets(tables: Tables, attributes: Sequence[str]) -> Sets:
     """Read ``group_values`` in the codes of the other two tables; once for the same tables."""
-    people, values, sensitive = tables[PEOPLE], tables[VALUES], tables[SENSITIVE]
-    return values.once(
-        ("sets", people, sensitive, *attributes),
-        lambda: _read_sets(people, values, sensitive, attributes),
-    )
+    return _read_sets(tables[VALUES], tables[PEOPLE], tables[SENSITIVE], tuple(attributes))
 
 
 def are_listed_in_order(
@@ -116,8 +112,9 @@ def _coded_values(values: CodedTable, sensitive: CodedTable, attributes: Sequenc
     return coded
 
 
+@derived_once
 def _read_sets(
-    people: CodedTable, values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]
+    values: CodedTable, people: CodedTable, sensitive: CodedTable, attributes: tuple[str, ...]
 ) -> Sets:
     groups = people[GROUP].cardinality
     sizes = [sensitive[name].cardinality for name in attributes]

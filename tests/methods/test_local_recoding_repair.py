@@ -17,8 +17,6 @@ from discreet.methods.local_recoding.hulls import (
     build_space,
     cell_cost,
     hull_costs,
-    rank_by_hierarchy,
-    rank_by_value,
 )
 from discreet.methods.local_recoding.nearest_groups import (
     _cut_all,
@@ -53,21 +51,19 @@ def grouped(draw: st.DrawFn) -> UnitGrouping:
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     units = draw(st.integers(2, 300))
     first_row = np.arange(units)
-    columns, rankings, hierarchies = [], [], []
+    columns, hierarchies = [], []
     for j in range(draw(st.integers(1, 2))):
         values = draw(st.integers(1, 8))
         columns.append(
             column(f"q{j}", Role.QUASI_IDENTIFIER, rng.integers(0, values, units).tolist(), values)
         )
         hierarchies.append(hierarchy(f"q{j}", draw(groupings(values))))
-        rankings.append(rank_by_hierarchy(hierarchies[-1]))
     values = draw(st.integers(2, 30))
     codes = rng.integers(0, values, units)
     columns.append(numbers("n", codes, values, missing=draw(st.booleans())))
     hierarchies.append(None)
-    rankings.append(rank_by_value(columns[-1]))
     rows = rng.integers(1, 4, units)
-    space: Space = build_space(columns, rankings, hierarchies, first_row, rows)
+    space: Space = build_space(columns, hierarchies, first_row, rows)
     group = np.arange(units) // draw(st.integers(1, 5))
     if draw(st.booleans()):  # neighbours in the last attribute, else anybody
         group = group[np.argsort(np.argsort(codes, kind="stable"))]
@@ -171,8 +167,7 @@ def many_groups(count: int, seed: int = 0) -> UnitGrouping:
     codes = base + rng.integers(0, 2, base.shape)
     columns = [numbers(f"n{j}", codes[:, j], 1000) for j in range(3)]
     units, rows = np.arange(2 * count), np.ones(2 * count, np.int64)
-    rankings = [rank_by_value(of) for of in columns]
-    space = build_space(columns, rankings, [None] * 3, units, rows)
+    space = build_space(columns, [None] * 3, units, rows)
     return UnitGrouping.of(space, units, units // 2, rows)
 
 

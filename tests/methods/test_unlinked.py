@@ -176,3 +176,28 @@ def test_msa_diversity_does_not_form_groups_where_the_whole_table_fails(monkeypa
     table = pl.DataFrame({"age": ["1", "2", "3", "4"], "disease": ["a", "a", "b", "b"]})
     with pytest.raises(dc.InfeasibleError, match="the whole table as one group"):
         dc.publish(table, job)
+
+
+def test_no_generalized_release_counts_as_well_as_two_exact_tables_on_every_table():
+    """Theorem 7: two tables with one release, whose counts differ, and are exact without a link."""
+    classes, counts = [], []
+    for rows_of_age in ({"30": 2, "41": 6}, {"30": 6, "41": 2}):
+        rows = {
+            "age": [age for age, n in rows_of_age.items() for _ in range(n)],
+            "disease": ["flu", "gout"] * 4,
+            "test": ["no", "no", "yes", "yes"] * 2,
+        }
+        counts.append(
+            sum(pair == ("30", "flu") for pair in zip(rows["age"], rows["disease"], strict=True))
+        )
+        job = dc.Job(
+            attributes={**ATTRIBUTES, "age": {"role": "quasi-identifier", "type": "integer"}},
+            requirements=[dc.KAnonymity(k=3)], method="codip",
+        )  # fmt: skip
+        release = dc.publish(pl.DataFrame(rows), job, seed=1)
+        classes.append({name: Counter(t.iter_rows()) for name, t in release.tables.items()})
+        apart = published(rows).tables
+        of_age = Counter(apart["quasi_identifiers"]["age"])["30"]
+        share = Fraction(Counter(apart["sensitive"]["disease"])["flu"], 8)
+        assert of_age * share == counts[-1]
+    assert classes[0] == classes[1] and counts[0] != counts[1]

@@ -21,7 +21,7 @@ share of the persons with a value in a union of two classes may exceed both of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,33 +129,16 @@ class AttackerRecodings(Recodings):
                 good[:-1] &= requirement.passes(counts, self.domains)
         return group, good, counts
 
-    def at_levels(self, levels: Mapping[str, int]) -> Generalized:
-        node = self._node(levels)
-        if not self.judge(node).publishable:
-            problem = "full-domain: the given levels do not meet the requirements"
-            raise self._infeasible_at(node, problem, ("raise levels", "allow more suppression"))
-        return self.outcome(node, {"levels": dict(levels)})
-
-    def infeasible(self, examined: Sequence[Node]) -> InfeasibleError:
-        problem = "full-domain: no recoding meets the requirements, not even the most general one"
-        return self._infeasible_at(
-            self.lattice.top, problem, ("allow more suppression", "add levels that end in '*'")
-        )
-
-    def not_found(self) -> InfeasibleError:
-        problem = (
-            "full-domain: within 'seconds' no recoding was found that meets the requirements, and "
-            "the most general one does not"
-        )
-        return self._infeasible_at(self.lattice.top, problem, ("raise 'seconds'", "add levels"))
-
-    def _infeasible_at(self, node: Node, problem: str, remedies: Sequence[str]) -> InfeasibleError:
+    def _infeasible_at(
+        self, node: Node, problem: str, remedies: Sequence[str], note: str
+    ) -> InfeasibleError:
         """Which combination of columns fails at a node, for whom, and by how much."""
-        for demand, counts, note in self._failures(node):
+        said = f"full-domain: {problem}"
+        for demand, counts, failing in self._failures(node):
             if demand.keys.known:
-                return InfeasibleError(f"{problem}. {note}To make it feasible: {remedies[0]}.", [])
-            return infeasible(problem, demand.requirements, counts, self.domains, remedies, note)
-        return InfeasibleError(f"{problem}. To make it feasible: {'; or '.join(remedies)}.", [])
+                return InfeasibleError(f"{said}. {failing}To make it feasible: {remedies[0]}.", [])
+            return infeasible(said, demand.requirements, counts, self.domains, remedies, failing)
+        return InfeasibleError(f"{said}. {note}To make it feasible: {'; or '.join(remedies)}.", [])
 
     def _failures(self, node: Node) -> Iterator[tuple[Demand, ClassCounts, str]]:
         classes = self.sets[node]
@@ -306,26 +289,18 @@ class PersonRecodings(Recodings):
         recoded.class_of_row[self.class_of_row(classes) < 0] = -1
         return recoded
 
-    def at_levels(self, levels: Mapping[str, int]) -> Generalized:
-        node = self._node(levels)
-        if not self.judge(node).publishable:
-            problem = "full-domain: the given levels do not meet the requirements"
-            raise self._infeasible(node, problem, "raise levels")
-        return self.outcome(node, {"levels": dict(levels)})
-
-    def infeasible(self, examined: Sequence[Node]) -> InfeasibleError:
-        problem = "full-domain: no recoding meets the requirements, not even the most general one"
-        return self._infeasible(self.lattice.top, problem, "allow more suppression")
-
-    def _infeasible(self, node: Node, problem: str, remedy: str) -> InfeasibleError:
+    def _infeasible_at(
+        self, node: Node, problem: str, remedies: Sequence[str], note: str
+    ) -> InfeasibleError:
         """Why the persons of a node do not meet the requirements."""
         classes = self.sets[node]
         of_row = self.class_of_row(classes)
         differing = len(distinct_values(self.persons.number[of_row < 0]))
-        remedies = (remedy, "use 'rows: collapse', so that a person has fewer values")
+        said = f"full-domain: {problem}"
+        remedies = (remedies[0], "use 'rows: collapse', so that a person has fewer values")
         if differing:
             return InfeasibleError(
-                f"{problem}: at these levels the rows of {differing} persons are still in several "
+                f"{said}: at these levels the rows of {differing} persons are still in several "
                 "classes. End the hierarchies in one top, such as '*', use 'scope: rows', or "
                 f"{remedies[1]}.",
                 [],
@@ -334,5 +309,5 @@ class PersonRecodings(Recodings):
             part = Classes.of_numbers(np.unique(of_row, return_inverse=True)[1].astype(np.int32))
             counts = counts_on_persons(requirement, part, self.persons, self.sensitive)
             if not requirement.passes(counts, self.domains).all():
-                return infeasible(problem, [requirement], counts, self.domains, remedies)
-        return InfeasibleError(f"{problem}. {remedies[1].capitalize()}.", [])
+                return infeasible(said, [requirement], counts, self.domains, remedies)
+        return InfeasibleError(f"{said}. {remedies[1].capitalize()}.", [])

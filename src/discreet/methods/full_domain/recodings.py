@@ -230,25 +230,18 @@ class Recodings:
     def at_levels(self, levels: Mapping[str, int]) -> Generalized:
         """What is published at given levels, or InfeasibleError where a requirement fails."""
         node = self._node(levels)
-        classes = self.sets.bottom.roll_up(node)
-        judgement = self._judge(classes, self.budget)
-        if judgement.publishable:
-            return self._recoded(classes, judgement.passes, {"levels": dict(levels)})
+        if self.judge(node).publishable:
+            return self.outcome(node, {"levels": dict(levels)})
         note = ""
         if self.budget:
-            suppressed = self._judge(classes, self.rows).suppressed
+            suppressed = self.judge(node, self.rows).suppressed
             note = (
                 f"{suppressed} of {self.rows} rows would have to be suppressed;"
                 f" {self.budget} are allowed. "
             )
-        raise infeasible(
-            "full-domain: the given levels do not meet the requirements",
-            self.requirements,
-            self._counts(classes),
-            self.domains,
-            ("raise levels", "allow more suppression", "leave 'levels' out, to have them searched"),
-            note,
-        )
+        problem = "the given levels do not meet the requirements"
+        remedies = "raise levels", "allow more suppression", "leave 'levels' out, to search them"
+        raise self._infeasible_at(node, problem, remedies, note)
 
     def _node(self, levels: Mapping[str, int]) -> Node:
         heights = {c.name: h.height for c, h in zip(self.columns, self.hierarchies, strict=True)}
@@ -282,25 +275,26 @@ class Recodings:
     def infeasible(self, examined: Sequence[Node]) -> InfeasibleError:
         """Which requirement fails at the most general node, by how much, what is feasible."""
         note = f"{self._least_suppressed(examined)}. " if self.budget else ""
-        return infeasible(
-            "full-domain: no recoding meets the requirements, not even the most general one",
-            self.requirements,
-            self._counts(self.sets[self.lattice.top]),
-            self.domains,
-            ("allow more suppression", "add levels"),
-            note,
-        )
+        problem = "no recoding meets the requirements, not even the most general one"
+        remedies = "allow more suppression", "add levels"
+        return self._infeasible_at(self.lattice.top, problem, remedies, note)
 
     def not_found(self) -> InfeasibleError:
         """The error of a search that ended too early to know whether a recoding passes."""
-        return infeasible(
-            "full-domain: within 'seconds' no recoding was found that meets the requirements, and "
-            "the most general one does not",
-            self.requirements,
-            self._counts(self.sets[self.lattice.top]),
-            self.domains,
-            ("raise 'seconds'", "allow more suppression", "add levels"),
+        problem = (
+            "within 'seconds' no recoding was found that meets the requirements, and the most "
+            "general one does not"
         )
+        remedies = "raise 'seconds'", "allow more suppression", "add levels"
+        return self._infeasible_at(self.lattice.top, problem, remedies, "")
+
+    def _infeasible_at(
+        self, node: Node, problem: str, remedies: Sequence[str], note: str
+    ) -> InfeasibleError:
+        """Which requirement fails at a node, and by how much."""
+        counts = self._counts(self.sets[node])
+        said = f"full-domain: {problem}"
+        return infeasible(said, self.requirements, counts, self.domains, remedies, note)
 
     def _least_suppressed(self, examined: Sequence[Node]) -> str:
         best = min(

@@ -86,15 +86,10 @@ def group_in_rounds(space: Space, needs: Needs, first: Opening) -> UnitGrouping:
             groups += len(opening.candidates.cost)
     unit, group, rows = (np.concatenate(parts) for parts in zip(*chosen, strict=True))
     if not len(unit):  # no candidate had enough rows: all are one group
-        return UnitGrouping.of(space, *whole_table(space))
+        units = np.arange(len(space.rows))
+        return UnitGrouping.of(space, units, np.zeros_like(units), space.rows)
     grouping = UnitGrouping.of(space, unit, group, rows)
     return join_nearest(grouping, remaining, needs.rows) if remaining.any() else grouping
-
-
-def whole_table(space: Space) -> tuple[Ints, Ints, Ints]:
-    """Unit, group and rows of the pieces of a single group."""
-    units = np.arange(len(space.rows))
-    return units, np.zeros_like(units), space.rows
 
 
 def _later_ceilings(first: float) -> Sequence[float]:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.methods.shared.hilbert import leaf_order
 from discreet.table.coded_table import Column
 from discreet.table.counts import order_of_keys
 from discreet.table.kernels import kernel
@@ -46,32 +47,11 @@ class Space(NamedTuple):
         return self._replace(rank=np.ascontiguousarray(self.rank[units]), rows=rows)
 
 
-class Ranking(NamedTuple):
-    """How the codes of one column are ranked."""
-
-    rank_of_code: Ints32
-    code_of_rank: Codes
-
-
-def rank_by_hierarchy(hierarchy: Hierarchy) -> Ranking:
-    """Ranks under which the leaves below every node are neighbours."""
-    order = np.lexsort([level.node_of_leaf for level in hierarchy.levels])  # the top counts most
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return Ranking(rank, order.astype(np.int32))
-
-
-def rank_by_value(column: Column) -> Ranking:
-    """Ranks of a column that is published in ranges: dictionaries are sorted."""
-    codes = np.arange(column.cardinality, dtype=np.int32)
-    return Ranking(codes, codes)
-
-
 def hierarchy_tables(
-    hierarchy: Hierarchy, ranking: Ranking, attributes: int
+    hierarchy: Hierarchy, code_of_rank: Ints, attributes: int
 ) -> tuple[Codes, Floats]:
     """Node and loss of each level and rank; a level of one node is added where there is none."""
-    nodes = [level.node_of_leaf[ranking.code_of_rank] for level in hierarchy.levels]
+    nodes = [level.node_of_leaf[code_of_rank] for level in hierarchy.levels]
     losses = [
         level.loss[node] / attributes for level, node in zip(hierarchy.levels, nodes, strict=True)
     ]
@@ -93,24 +73,24 @@ def range_table(column: Column, attributes: int) -> Floats:
 
 def build_space(
     columns: Sequence[Column],
-    rankings: Sequence[Ranking],
     hierarchies: Sequence[Hierarchy | None],
     units: Ints,
     rows: Ints,
 ) -> Space:
     """The space of some columns; ``units`` has a row of the table for each unit."""
-    ranks = [
-        ranking.rank_of_code[column.codes[units]]
-        for column, ranking in zip(columns, rankings, strict=True)
-    ]
+    ranks = []
     # Write the tables of all attributes one after the other.
     nodes, losses, first, levels, missing = [], [], [0], [], []
-    for column, ranking, hierarchy in zip(columns, rankings, hierarchies, strict=True):
+    for column, hierarchy in zip(columns, hierarchies, strict=True):
+        code_of_rank = leaf_order(column, hierarchy)
+        rank_of_code = np.empty(column.cardinality, np.int32)
+        rank_of_code[code_of_rank] = np.arange(column.cardinality, dtype=np.int32)
+        ranks.append(rank_of_code[column.codes[units]])
         if hierarchy is None:
             loss = range_table(column, len(columns))
             node = np.zeros(len(loss), np.int32)
         else:
-            node, loss = hierarchy_tables(hierarchy, ranking, len(columns))
+            node, loss = hierarchy_tables(hierarchy, code_of_rank, len(columns))
         nodes.append(node)
         losses.append(loss)
         first.append(first[-1] + len(loss))

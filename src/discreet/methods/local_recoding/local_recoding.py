@@ -59,12 +59,9 @@ from discreet.methods.local_recoding.greedy import (
     open_candidates,
 )
 from discreet.methods.local_recoding.hulls import (
-    Ranking,
     Space,
     UnitGrouping,
     build_space,
-    rank_by_hierarchy,
-    rank_by_value,
 )
 from discreet.methods.local_recoding.member_clusters import cluster_classes, too_many_tuples
 from discreet.methods.local_recoding.repair import repair
@@ -175,13 +172,7 @@ class Recoding:
 
     def _space(self) -> Space:
         hierarchies = [self.hierarchies.get(column.name) for column in self.columns]
-        rankings: list[Ranking] = [
-            rank_by_value(column) if hierarchy is None else rank_by_hierarchy(hierarchy)
-            for column, hierarchy in zip(self.columns, hierarchies, strict=True)
-        ]
-        return build_space(
-            self.columns, rankings, hierarchies, self.units.first_row, self.units.size
-        )
+        return build_space(self.columns, hierarchies, self.units.first_row, self.units.size)
 
     def run(self, passes: int) -> Generalized:
         """Group the rows of every region, bound the loss, form the classes."""

@@ -119,11 +119,6 @@ def _lent_rows(
     return piece, of, np.clip(lacking[of] - before, 0, rows)
 
 
-def middle_of(low: Ints32, high: Ints32) -> Ints32:
-    """The ranks in the middle of hulls."""
-    return ((low + high) // 2).astype(np.int32)
-
-
 def cut_evenly(space: Space, rank: Ints32, most: int) -> list[Ints32]:
     """Units, given by their ranks, cut in two again and again into blocks of at most so many."""
     order = np.arange(len(rank), dtype=np.int32)
@@ -135,7 +130,7 @@ def cut_evenly(space: Space, rank: Ints32, most: int) -> list[Ints32]:
 
 
 def _tree(space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats) -> GroupTree:
-    middle = middle_of(low, high)
+    middle = ((low + high) // 2).astype(np.int32)
     order = np.arange(len(size), dtype=np.int32)
     begin, end, second = _cut_all(space, middle, order, LEAF)
     ends = np.stack([begin, end], axis=1).ravel()

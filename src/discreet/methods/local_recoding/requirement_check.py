@@ -98,10 +98,6 @@ class Promises:
         """The same where only some units are there, numbered anew."""
         return Promises(self._task, self._row_of_unit[units])
 
-    def kept_by(self, grouping: UnitGrouping) -> Bools:
-        """Return which groups keep every guarantee."""
-        return self.passes(grouping.unit, grouping.group_of_piece, grouping.rows, grouping.count)
-
     def counted(self, grouping: UnitGrouping) -> CountedGroups:
         """The groups as they are judged: one piece for all units with the same values."""
         group = grouping.group_of_piece.astype(np.int32)

@@ -17,12 +17,13 @@ round are cut at once, in arrays that lay out their units one part after the oth
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.hierarchies.hierarchy import Hierarchy, Level
+from discreet.methods.shared.hilbert import leaf_order
 from discreet.table.coded_table import Column
 from discreet.table.kernels.lists import entries_of, stable_order, starts_of
 from discreet.typing import Bools, Codes, Floats, Ints
@@ -58,25 +59,13 @@ class Regions(NamedTuple):
 
     def take(self, chosen: Bools | Ints) -> Regions:
         """Some of the parts."""
-        return Regions(
-            self.start[chosen],
-            self.end[chosen],
-            self.size[chosen],
-            self.by_width[chosen],
-            self.level[chosen],
-            self.attempt[chosen],
-        )
+        fields: list[Any] = [field[chosen] for field in self]
+        return Regions(*fields)
 
     def and_others(self, others: Regions) -> Regions:
         """These parts, then others."""
-        return Regions(
-            np.concatenate((self.start, others.start)),
-            np.concatenate((self.end, others.end)),
-            np.concatenate((self.size, others.size)),
-            np.concatenate((self.by_width, others.by_width)),
-            np.concatenate((self.level, others.level)),
-            np.concatenate((self.attempt, others.attempt)),
-        )
+        fields: Any = zip(self, others, strict=True)
+        return Regions(*(np.concatenate(both) for both in fields))
 
 
 def flattened(
@@ -96,7 +85,7 @@ def flattened(
         hierarchy = hierarchies.get(column.name)
         if hierarchy is not None:
             levels[number] = len(hierarchy.levels)
-            leaves = np.lexsort([level.node_of_leaf for level in hierarchy.levels])  # by the top
+            leaves = leaf_order(column, hierarchy)
             nodes += [level.node_of_leaf[leaves] for level in hierarchy.levels]
             of_level += hierarchy.levels
             rank_of_code = np.empty(len(leaves), np.int32)

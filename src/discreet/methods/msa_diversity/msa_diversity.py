@@ -98,8 +98,7 @@ KNOWN = (KAnonymity, PDiversity, DistinctLDiversity, EntropyLDiversity)
 LARGEST_TREE = 512  # values of a hierarchy whose pairs are looked up
 COMPARED = 1024  # combinations of sensitive values among which partners are sought across blocks
 BLOCK = 8  # rows of a block, in smallest groups
-NEAREST = 1024  # groups near an unplaced row that are tried
-TRIES = 1000  # exchanges that are tried for a row
+NEAREST = 1024  # groups near an unplaced row that are tried, and exchanges with their members
 BUNDLE = 8  # unplaced rows of the last unions, in smallest groups
 
 
@@ -375,7 +374,7 @@ def _settle_in_blocks(
 
 def settle_remaining_rows(rows: Rows, groups: DiverseGroups, steps: dict[str, int]) -> None:
     """Find a group for every row that has none: near groups first, then donors, then unions."""
-    limits = Limits(16 * rows.least * NEAREST, TRIES, 8 * rows.least, 8)
+    limits = Limits(16 * rows.least * NEAREST, NEAREST, 8 * rows.least, 8)
     unplaced = np.flatnonzero(groups.group_of_row < 0)
     room = np.empty(min(NEAREST, len(rows.values)), np.int64)
     _tally(steps, settle(rows, groups, unplaced, room, np.zeros((0, 2), np.int64), limits))

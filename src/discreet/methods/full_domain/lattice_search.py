@@ -16,8 +16,8 @@ lower bound on their cost, and learns from every node that it examines:
 Where the levels alone decide what a node costs, but for suppression, the next node is the one that
 promises to close most: if it fails, the open nodes below it; if not, those that are more expensive.
 The greater the smaller of the two numbers, the better. Where only examining a node tells its cost,
-one that does not fail closes nodes above it instead of more expensive ones; of these, some nodes of
-one height, none of which is above another, are chosen at once.
+and rows may be suppressed, one that does not fail closes nodes above it instead of more expensive
+ones; of these, some nodes of one height, none of which is above another, are chosen at once.
 
 Ties: less height, then the lexicographically least levels.
 """
@@ -133,7 +133,7 @@ class Search:
 
     def _next(self) -> int:
         """The node to examine next."""
-        if self._priced:
+        if self._priced or self._closed_upward:
             self._forget_closed()
             return _most_telling(self._open, self._within, self.lattice.shape)
         self._chosen = [flat for flat in self._chosen if self._is_open[flat]]

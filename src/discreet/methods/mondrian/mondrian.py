@@ -42,6 +42,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -133,7 +134,7 @@ class Mondrian(Method):
         if not table.rows:
             raise InputError("mondrian: the table has no rows. Check the source.")
         if limited(task.requirements):
-            recoding = recode_blocks(task, self._recoded_block)
+            recoding = recode_blocks(task, partial(self._recode, within_groups=True))
         else:
             recoded = self._recode(task)
             classes = {"partitions": int(recoded.class_of_row.max()) + 1}
@@ -144,10 +145,6 @@ class Mondrian(Method):
                 name: public_place(hierarchy.place) for name, hierarchy in used.items() if hierarchy
             }
         return recoding
-
-    def _recoded_block(self, task: Task, known: Sequence[Demand]) -> BlockRecoding:
-        """The classes of some columns within given groups, which are the last column."""
-        return self._recode(task, known, within_groups=True)
 
     def _recode(
         self, task: Task, known: Sequence[Demand] = (), *, within_groups: bool = False

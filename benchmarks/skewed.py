@@ -1,8 +1,9 @@
 """Several skewed sensitive attributes, protected together: what each method publishes, and loses.
 
-Tables: the first encounters of the diabetes table and all of them (``rows: keep``), COMPAS, HR, and
-made-up patients with three and with five yes/no attributes of which 2 to 5 % are "yes". A release
-is published, audited and attacked as ``discreet publish`` does; its figures come from its files:
+Tables: the first encounters of the diabetes table and all of them (``rows: keep``), COMPAS, HR, a
+made-up clinic, and made-up patients with three and with five yes/no attributes of which 2 to 5 %
+are "yes". A release is published, audited and attacked as ``discreet publish`` does; its figures
+come from its files:
 
 - *lost*, *masked*: the shares of rows, and of sensitive cells, that are not published;
 - *acquaintance*: the greatest share of a sensitive value in a group, where a release counts values
@@ -128,6 +129,40 @@ def hr() -> pl.DataFrame:
     return pl.read_csv(path, infer_schema=False).select([*HR])
 
 
+def clinic(rows: int = 9_000, seed: int = 11) -> pl.DataFrame:
+    """Return made-up patients; one diagnosis has 43 % of them, so that groups have two rows."""
+    rng = np.random.default_rng(seed)
+    rare = 1 / np.arange(2, 42)
+    shares = np.append(0.43, 0.57 * rare / rare.sum())
+    diagnosis = rng.choice(len(shares), rows, p=shares)
+    # Each diagnosis has a usual treatment; the treatment and the age decide about the others.
+    treatment = np.where(rng.random(rows) < 0.5, diagnosis % 7, rng.integers(0, 7, rows))
+    age = rng.integers(18, 95, rows)
+    score = 0.4 * (treatment < 2) + (age - 56) / 60 + rng.normal(size=rows)
+    return pl.DataFrame(
+        {
+            "number": np.arange(rows),
+            "age": age,
+            "sex": rng.choice(["f", "m"], rows),
+            "town": rng.integers(0, 40, rows).astype(str),
+            "diagnosis": [f"D{code}" for code in diagnosis],
+            "treatment": [f"T{code}" for code in treatment],
+            "marker": np.where(score > 1.2, "high", np.where(score > 0.7, "raised", "normal")),
+            "return": np.where(score + rng.normal(size=rows) > 0.6, "yes", "no"),
+        }
+    )
+
+
+CLINIC = {
+    "number": {"role": "identifier"},
+    **quasi("sex", "town", age="integer"),
+    "diagnosis": secret(),
+    "treatment": secret(),
+    "marker": secret("raised", "high"),
+    "return": secret("yes"),
+}
+
+
 def yes_no(attributes: int, rows: int = YES_NO_ROWS, seed: int = 7) -> pl.DataFrame:
     """Return made-up patients; 2 to 5 % have each condition, the more often the older they are."""
     rng = np.random.default_rng(seed)
@@ -162,6 +197,7 @@ CASES = (
     ),
     Case("compas", compas, COMPAS, (2,)),
     Case("hr", hr, HR, (2,)),
+    Case("clinic", clinic, CLINIC, (2,)),
     Case("3 yes/no", partial(yes_no, 3), yes_no_attributes(3), (2,)),
     Case("5 yes/no", partial(yes_no, 5), yes_no_attributes(5), (2,)),
 )  # fmt: skip

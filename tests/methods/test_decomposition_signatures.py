@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import discreet as dc
 from discreet.methods.decomposition.group_forming import sign_rows
 from discreet.table.coded_table import Column
 from discreet.table.roles import Role, ValueType
@@ -36,3 +37,38 @@ def test_signatures_as_counted_row_by_row(seed):
     assert [part.tolist() for part in members] == [
         [row for row, own in enumerate(rows) if own == one] for one in expected
     ]
+
+
+def test_much_noise_is_a_warning():
+    """Groups of two rows list four values of the second attribute, two of them noise."""
+    rows = 64
+    frame = pl.DataFrame(
+        {
+            "age": range(rows),
+            "first": [str(i % 2) for i in range(rows)],
+            "second": [str(i // 2 % 4) for i in range(rows)],
+        }
+    )
+    job = {
+        "attributes": {
+            "age": {"role": "quasi-identifier", "type": "integer"},
+            "first": {"role": "sensitive"},
+            "second": {"role": "sensitive"},
+        },
+        "method": {
+            "decomposition": {
+                "primary": "first",
+                "l": {"first": 2, "second": 4},
+                "beyond_permissible": True,
+            }
+        },
+    }
+    release = dc.publish(frame, job, seed=1)
+    facts = release.private["method"]
+    assert facts["noise_values"] == 64  # two in each of 32 groups
+    assert facts["noise_shares"] == {"second": 0.5}
+    _, warning = release.manifest.method.private_sentences(facts, {})
+    assert (warning.id, warning.parameters["first"].id) == ("warning", "decomposition.much-noise")
+    assert warning.parameters["first"].parameters == {
+        "attribute": "second", "share": 0.5, "least": 4,
+    }  # fmt: skip

@@ -297,7 +297,7 @@ def test_linkable_noise_is_refused_exactly_where_no_world_has_it(rows, seed):
     }
     gone = {
         (int(noise.group[i]), int(noise.attribute[i]), int(noise.value[i]))
-        for i in without_assignment(sensitive, group_of_row, formed.groups, noise, task.rng)
+        for i in without_assignment(sensitive, group_of_row, formed.groups, noise)
     }
     for group, place, value in zip(noise.group, noise.attribute, noise.value, strict=True):
         text = table[NAMES[place]].text[int(value)]

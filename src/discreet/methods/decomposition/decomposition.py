@@ -74,10 +74,13 @@ from discreet.requirements.sa_diversity import (
     with_attacker,
 )
 from discreet.statements import Statement
+from discreet.table.coded_table import Column
+from discreet.table.kernels.lists import distinct_values
 from discreet.table.published import GROUP
 from discreet.typing import Bools, Ints, Ints32
 
 READERS = {"pair": PAIR, "row": ROW}
+MUCH_NOISE = 0.1  # of the listed values of an attribute: analysts are warned
 
 
 class ConditionalL(BaseModel):
@@ -119,7 +122,18 @@ class DecompositionEntry(MethodEntry):
             return []
         merged = facts["merged_groups"]
         noise = Statement("decomposition.noise", noise_values=facts["noise_values"])
-        return [noise, *([Statement("decomposition.merged", groups=merged)] if merged else [])]
+        much = [
+            Statement(
+                "warning",
+                first=Statement(
+                    "decomposition.much-noise", attribute=name, share=share, least=self.l[name]
+                ),
+            )
+            for name, share in facts.get("noise_shares", {}).items()
+            if share > MUCH_NOISE
+        ]
+        merging = [Statement("decomposition.merged", groups=merged)] if merged else []
+        return [noise, *much, *merging]
 
 
 class Decomposition(ShardedMethod):
@@ -299,6 +313,11 @@ class Decomposition(ShardedMethod):
             "l": dict(targets.ell),
             "noise_values": sum(of_attribute.values()),
             "noise_by_attribute": of_attribute,
+            "noise_shares": {
+                column.name: _noise_share(group_of_row, column, of_attribute[column.name])
+                for column in targets.others
+                if of_attribute.get(column.name)
+            },
             "groups": groups,
             "merged_groups": merged,
         }
@@ -334,6 +353,12 @@ def _by_attribute(noise: Noise, targets: Targets) -> dict[str, NoiseValues]:
         column.name: NoiseValues(*noise.of(place + 1))
         for place, column in enumerate(targets.others)
     }
+
+
+def _noise_share(group_of_row: Ints32, column: Column, noise_values: int) -> float:
+    """Return the share of noise in the listed values of an attribute."""
+    pairs = group_of_row.astype(np.int64) * column.cardinality + column.codes
+    return noise_values / (noise_values + len(distinct_values(pairs)))
 
 
 def _check_floor(
@@ -382,7 +407,7 @@ def _linkable_noise(
     noise = groups.fill(short, fill)
     if noise.lacking.any():
         raise _refused("some group has too few linkable values", noise, 0, names, targets)
-    gone = without_assignment(sensitive, groups.group_of_row, groups.groups, noise, rng)
+    gone = without_assignment(sensitive, groups.group_of_row, groups.groups, noise)
     if len(gone):
         reason = (
             f"{len(gone):,} of {len(noise.value):,} noise values can be ruled out with the "

@@ -21,7 +21,8 @@ from discreet.methods.base import Task
 from discreet.methods.decomposition.noise import Noise
 from discreet.table.coded_table import Column
 from discreet.table.counts import order_by_class
-from discreet.typing import Ints32
+from discreet.table.kernels.lists import entries_of, starts_of
+from discreet.typing import Ints, Ints32
 
 Fill = Callable[[NDArray[np.int64], Ints32], Noise]  # starts and members of some groups
 
@@ -62,22 +63,21 @@ class SignatureGroups:
 
     def needs(self, groups: Sequence[int], fill: Fill) -> NDArray[np.int64]:
         """Return how many values some groups need, those that cannot be found included."""
-        rows = [self.rows_of(group) for group in groups]
-        start = np.cumsum([0, *(len(part) for part in rows)]).astype(np.int64)
-        noise = fill(start, self.signature_of_row[np.concatenate(rows)])
+        noise = self._filled(np.array(groups, np.int64), fill)
         added = np.bincount(noise.group, minlength=len(groups))
         needed: NDArray[np.int64] = (added + noise.lacking.sum(axis=1)).astype(np.int64)
         return needed
 
-    def fill(self, groups: NDArray[np.intp], fill: Fill) -> Noise:
+    def fill(self, groups: Ints, fill: Fill) -> Noise:
         """Fill up some groups; the noise is by their own numbers."""
-        rows = [self.rows_of(int(group)) for group in groups]
-        start = np.cumsum([0, *(len(part) for part in rows)]).astype(np.int64)
-        member = self.signature_of_row[np.concatenate(rows)] if rows else np.zeros(0, np.int32)
-        noise = fill(start, member)
+        noise = self._filled(groups, fill)
         lacking = np.zeros((self.groups, noise.lacking.shape[1]), np.int32)
         lacking[groups] = noise.lacking
         return Noise(groups[noise.group].astype(np.int32), noise.attribute, noise.value, lacking)
+
+    def _filled(self, groups: Ints, fill: Fill) -> Noise:
+        entries, _ = entries_of(self._start, groups)
+        return fill(starts_of(self.size[groups]), self.signature_of_row[self._rows[entries]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,86 +93,78 @@ class Merged:
 
 def merge_lacking(groups: SignatureGroups, noise: Noise, fill: Fill, task: Task) -> Merged:
     """Merge every group that lacks values with others until it lacks none."""
-    short = np.flatnonzero(noise.lacking.sum(axis=1) > 0)
-    if not len(short):
-        return Merged(groups.group_of_row, groups.groups, noise, 0)
-    rows = {group: groups.rows_of(group) for group in range(groups.groups)}
-    lacking = {int(group): int(noise.lacking[group].sum()) for group in short}
-    size = groups.size.copy()
-    replaced: dict[int, Noise] = {}  # the noise of merged groups
-    for first in short:
-        group = int(first)
-        while group in rows and lacking.get(group, 0) > 0:
-            best = None
-            for partner in _partners(group, rows, size, task):
-                union = np.concatenate([rows[group], rows[partner]])
+    lacking = noise.lacking.sum(axis=1)
+    into = np.arange(groups.groups)  # the group that each is merged into, or itself
+    unions: dict[int, tuple[NDArray[np.int64], Noise]] = {}  # rows and noise of merged groups
+
+    def rows_of(group: int) -> NDArray[np.int64]:
+        return unions[group][0] if group in unions else groups.rows_of(group)
+
+    for group in np.flatnonzero(lacking).tolist():
+        while into[group] == group and lacking[group] > 0:
+            merged = None
+            for partner in _partners(group, into, rows_of, task):
+                union = np.concatenate([rows_of(group), rows_of(partner)])
                 start = np.array([0, len(union)], np.int64)
                 filled = fill(start, groups.signature_of_row[union])
                 if int(filled.lacking.sum()) < lacking[group]:
-                    best = partner, union, filled
+                    merged = partner, union, filled
                     break
-            if best is None:
-                return Merged(
-                    groups.group_of_row, groups.groups, noise, 0, _lacking(group, replaced, noise)
-                )
-            partner, union, filled = best
-            rows[group] = union
-            del rows[partner]
-            size[group] += size[partner]
-            lacking.pop(partner, None)
+            if merged is None:
+                left = unions[group][1].lacking[0] if group in unions else noise.lacking[group]
+                return Merged(groups.group_of_row, groups.groups, noise, 0, left)
+            partner, union, filled = merged
+            into[into == partner] = group
+            unions.pop(partner, None)
+            unions[group] = union, filled
             lacking[group] = int(filled.lacking.sum())
-            replaced.pop(partner, None)
-            replaced[group] = filled
-    return _renumbered(groups, rows, replaced, noise)
-
-
-def _lacking(group: int, replaced: dict[int, Noise], noise: Noise) -> Ints32:
-    lacking: Ints32 = replaced[group].lacking[0] if group in replaced else noise.lacking[group]
-    return lacking
+    return _renumbered(groups, into, unions, noise)
 
 
 def _renumbered(
     groups: SignatureGroups,
-    rows: dict[int, NDArray[np.int64]],
-    replaced: dict[int, Noise],
+    into: Ints,
+    unions: dict[int, tuple[NDArray[np.int64], Noise]],
     noise: Noise,
 ) -> Merged:
-    number = np.full(groups.groups, -1, np.int32)
-    group_of_row = np.empty_like(groups.group_of_row)
-    for new, (group, members) in enumerate(rows.items()):
-        number[group] = new
-        group_of_row[members] = new
-    untouched = number[noise.group] >= 0
-    untouched &= ~np.isin(noise.group, list(replaced))
-    parts = [(number[noise.group[untouched]], noise.attribute[untouched], noise.value[untouched])]
-    parts += [
-        (np.full(len(one.value), number[group], np.int32), one.attribute, one.value)
-        for group, one in replaced.items()
+    """Return the groups that are left, and their noise."""
+    remaining, number = np.unique(into, return_inverse=True)
+    of_group = number.astype(np.int32)
+    untouched = ~np.isin(into, list(unions))[noise.group]
+    parts = [
+        (of_group[noise.group[untouched]], noise.attribute[untouched], noise.value[untouched]),
+        *(
+            (np.full(len(added.value), of_group[group], np.int32), added.attribute, added.value)
+            for group, (_, added) in unions.items()
+        ),
     ]
-    merged, attribute, value = (
+    group, attribute, value = (
         np.concatenate([part[column] for part in parts]) for column in range(3)
     )
-    nothing = np.zeros((len(rows), noise.lacking.shape[1]), np.int32)
-    left = Noise(merged, attribute, value, nothing)
-    return Merged(group_of_row, len(rows), left, groups.groups - len(rows))
+    order = np.argsort(group, kind="stable")
+    nothing = np.zeros((len(remaining), noise.lacking.shape[1]), np.int32)
+    left = Noise(group[order], attribute[order], value[order], nothing)
+    merged = groups.groups - len(remaining)
+    return Merged(of_group[groups.group_of_row], len(remaining), left, merged)
 
 
 def _partners(
-    group: int, rows: dict[int, NDArray[np.int64]], size: NDArray[np.int64], task: Task
+    group: int, into: Ints, rows_of: Callable[[int], NDArray[np.int64]], task: Task
 ) -> list[int]:
     """Other groups: those of the same size first, the nearest of them first."""
-    if len(rows) <= 4 * PARTNERS:
-        drawn = list(rows)
-    else:
-        drawn = task.rng.integers(0, len(size), 4 * PARTNERS).tolist()
-    others = [other for other in dict.fromkeys(drawn) if other != group and other in rows]
-    same = [other for other in others if size[other] == size[group]]
-    different = [other for other in others if size[other] != size[group]]
-    near = _Nearness(rows[group], task.table.quasi_identifiers)
+    few = len(into) <= 4 * PARTNERS
+    drawn = np.arange(len(into)) if few else task.rng.integers(0, len(into), 4 * PARTNERS)
+    others = [
+        other for other in dict.fromkeys(drawn.tolist()) if other != group and into[other] == other
+    ]
+    size = len(rows_of(group))
+    same = [other for other in others if len(rows_of(other)) == size]
+    different = [other for other in others if len(rows_of(other)) != size]
+    near = _Nearness(rows_of(group), task.table.quasi_identifiers)
     ordered: list[int] = []
     for part in (same, different):
-        part = part[:PARTNERS] if len(rows) > 4 * PARTNERS else part
-        ordered += sorted(part, key=lambda other: near.distance(rows[other]))
+        part = part if few else part[:PARTNERS]
+        ordered += sorted(part, key=lambda other: near.distance(rows_of(other)))
     return ordered
 
 

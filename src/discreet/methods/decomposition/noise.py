@@ -30,9 +30,11 @@ from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import starts_of
 from discreet.typing import Bools, Codes, Ints, Ints32
 
 NO_READER, PAIR, ROW = 0, 1, 2
+DRAWS = 32  # rows of T^S that are tried before all that might lend a value are looked through
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,7 @@ class SensitiveTable:
     offset: Ints  # (attributes + 1,) where the values of each attribute begin
     start: Ints  # (values of all attributes + attributes,) where the signatures of each begin
     listed: Ints32  # (attributes, signatures) by value
+    before: Ints  # (attributes, signatures + 1) rows of the signatures that are listed before each
     sensitive: Bools  # (values of all attributes,)
 
 
@@ -68,6 +71,7 @@ def index_sensitive(
         offset,
         np.concatenate(starts),
         np.stack(listed),
+        np.stack([starts_of(classes.size[order]) for order in listed]),
         np.concatenate(masks),
     )
 
@@ -126,6 +130,7 @@ def add_noise(
         sensitive.offset,
         sensitive.start,
         sensitive.listed,
+        sensitive.before,
         start,
         member,
         sensitive.sensitive,
@@ -178,6 +183,31 @@ def _values_of_primary(sensitive: SensitiveTable, place: int) -> list[Ints32]:
     return np.split(pairs[:, 1], np.searchsorted(pairs[:, 0], np.arange(1, values)))
 
 
+# Compiled: called for every signature that might lend a value.
+@kernel
+def _lends(
+    signature: int,
+    codes: Ints32,
+    offset: Ints,
+    held: Ints,
+    stamp: Ints,
+    needed: Ints,
+    most: int,
+) -> int:
+    """How many values a signature has for sets that are complete; −1 if it has too many or lends
+    none, as one with another primary value."""
+    new, further = 0, 0
+    for attribute in range(codes.shape[1]):
+        if stamp[offset[attribute] + codes[signature, attribute]] < 0:
+            if attribute > 0 and held[attribute] < needed[attribute]:
+                new += 1
+                continue
+            further += 1
+            if attribute == 0 or further > most:
+                return -1
+    return further if new > 0 else -1
+
+
 # Compiled: called for every noise value, through the signatures of a set.
 @kernel
 def _find_filler(
@@ -187,6 +217,7 @@ def _find_filler(
     offset: Ints,
     start: Ints,
     listed: Ints32,
+    before: Ints,
     sets: Ints32,
     held: Ints,
     stamp: Ints,
@@ -196,6 +227,7 @@ def _find_filler(
     """A random signature that lends new values to sets that lack some, and to no other.
 
     Where none is found and sets may be widened, one that adds the fewest values to other sets.
+    A few rows are drawn first: the first of these that lends has the same chances as in a search.
     """
     by, least = 0, np.int64(2**62)  # the complete set whose index lists the fewest signatures
     for attribute in range(len(held)):
@@ -209,22 +241,31 @@ def _find_filler(
         if listings < least:
             by, least = attribute, listings
     base = offset[by] + by
-    filler, weight, fewest = -1, 0.0, codes.shape[1] if widen else 0
+    rows = np.int64(0)
+    for i in range(held[by]):
+        value = sets[by, i]
+        rows += before[by, start[base + value + 1]] - before[by, start[base + value]]
+    for _ in range(DRAWS):
+        drawn = int(rng.random() * rows)
+        i = 0
+        while True:
+            value = sets[by, i]
+            first, last = start[base + value], start[base + value + 1]
+            if drawn < before[by, last] - before[by, first]:
+                break
+            drawn -= before[by, last] - before[by, first]
+            i += 1
+        place = np.searchsorted(before[by, first:last], drawn + before[by, first], "right") - 1
+        signature = listed[by, first + place]
+        if _lends(signature, codes, offset, held, stamp, needed, 0) == 0:
+            return int(signature)
+    filler, weight, fewest = -1, 0.0, codes.shape[1] - 1 if widen else 0
     for i in range(held[by]):
         value = sets[by, i]
         for place in range(start[base + value], start[base + value + 1]):
             signature = listed[by, place]
-            new, further = 0, 0  # values for sets that lack some, and for others
-            for attribute in range(codes.shape[1]):
-                if stamp[offset[attribute] + codes[signature, attribute]] < 0:
-                    if attribute > 0 and held[attribute] < needed[attribute]:
-                        new += 1
-                        continue
-                    further += 1
-                    if attribute == 0 or further > fewest:
-                        new = -codes.shape[1]
-                        break
-            if new > 0:
+            further = _lends(signature, codes, offset, held, stamp, needed, fewest)
+            if further >= 0:
                 if further < fewest:
                     fewest, weight = further, 0.0
                 weight += size[signature]
@@ -323,6 +364,7 @@ def _add_noise(
     offset: Ints,
     start: Ints,
     listed: Ints32,
+    before: Ints,
     group_start: Ints,
     member: Ints32,
     sensitive: Bools,
@@ -377,7 +419,7 @@ def _add_noise(
                 short |= held[attribute] < needed[attribute]
             if short:
                 lender = _find_filler(
-                    rng, codes, size, offset, start, listed, sets, held, stamp, needed,
+                    rng, codes, size, offset, start, listed, before, sets, held, stamp, needed,
                     len(known_value) > 0,
                 )  # fmt: skip
                 if lender < 0:

@@ -6,12 +6,13 @@ So each noise value needs an *exchange*: a person of the group gives the own row
 one, and all other people still find a row. The true table is one assignment, so real values need
 no proof.
 
-Most exchanges are direct: an owner of the lending row is in a group whose sets contain the row that
-is given. Where there is none, longer exchanges are searched in the whole table, as far as its graph
-is searched at all (``table.assignments``). Where there is none either, an owner's group gets the
-values of the row that is given as further noise. That makes a direct exchange possible and removes
-no other. It may bring the first sensitive value of an attribute into a group of harmless ones; that
-group is then filled up in turn, until nothing is lacking. Sets only grow, so this ends.
+The true table is a known assignment, so the graph of people and rows tells which noise has no
+exchange, direct or through others (``table.possible_rows``). For such noise a direct exchange is
+made possible: an owner of the lending row takes the row that is given, and the owner's group gets
+its values as further noise, which removes no other exchange. It may bring the first sensitive value
+of an attribute into a group of harmless ones; that group is then filled up in turn, until nothing
+is lacking. Sets only grow, so this ends. Where the graph is too large, all noise gets a direct
+exchange.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.methods.decomposition.noise import Noise, SensitiveTable, add_noise
-from discreet.table.assignments import Sets, impossible_values, possible_rows
+from discreet.table.assignments import Sets, World, impossible_values, possible_rows, sets_of_groups
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import distinct_values
-from discreet.typing import Ints, Ints32
+from discreet.table.possible_rows import restricted_rows
+from discreet.typing import Bools, Ints, Ints32
 
 OWNERS = 64  # of a lending row that are looked at
 
@@ -45,18 +46,19 @@ def support_noise(
     one. Only in the groups that get more, ``lacking`` says what could not be found.
     """
     while True:
-        doubtful = without_assignment(sensitive, group_of_row, groups, noise, rng)
-        if not len(doubtful):
+        struck = struck_noise(sensitive, group_of_row, groups, noise)
+        doubtful = np.arange(len(noise.value)) if struck is None else np.flatnonzero(struck)
+        added = _widened(rng, sensitive, group_of_row, groups, noise, doubtful)
+        if not len(added[0]):
             return noise
-        _, added = _exchange(rng, sensitive, group_of_row, groups, noise, doubtful, widen=True)
         noise = noise.and_further(*added)
-        if sensitive.sensitive.all():
+        if sensitive.sensitive.all():  # no set can have become short
             return noise
-        filled = _fill_widened(sensitive, group_of_row, groups, noise, distinct_values(added[0]),
-                               rng, wanted)  # fmt: skip
-        if filled.lacking.any() or not len(filled.value):
+        widened = distinct_values(added[0])
+        filled = _fill_widened(sensitive, group_of_row, groups, noise, widened, rng, wanted)
+        if filled.lacking.any():
             lacking = np.zeros((groups, len(wanted)), np.int32)
-            lacking[distinct_values(added[0])] = filled.lacking
+            lacking[widened] = filled.lacking
             return Noise(noise.group, noise.attribute, noise.value, lacking)
         noise = noise.and_further(filled.group, filled.attribute, filled.value)
 
@@ -88,35 +90,39 @@ def _fill_widened(
     )
 
 
-def without_assignment(
-    sensitive: SensitiveTable,
-    group_of_row: Ints32,
-    groups: int,
-    noise: Noise,
-    rng: np.random.Generator,
-) -> Ints:
-    """Return which noise values no assignment is found for.
-
-    No assignment exists for any of them, unless the graph of persons and rows is too large to know.
-    """
-    every = np.arange(len(noise.value))
-    doubtful, _ = _exchange(rng, sensitive, group_of_row, groups, noise, every, widen=False)
-    if len(doubtful):
-        doubtful = doubtful[_struck(sensitive, group_of_row, groups, noise)[doubtful]]
-    return doubtful
-
-
-def _struck(
+def struck_noise(
     sensitive: SensitiveTable, group_of_row: Ints32, groups: int, noise: Noise
-) -> NDArray[np.bool_]:
-    """Return which noise values no assignment has; all where the graph is too large to know."""
+) -> Bools | None:
+    """Return which noise values no assignment has; None where the graph is too large to know.
+
+    Each noise value must be supported: some row of T^S within the group's sets has it.
+    """
     sets, places = sets_of_noise(sensitive, group_of_row, groups, noise)
     size = np.bincount(group_of_row, minlength=groups)
-    possible = possible_rows(sets, sensitive.codes, sensitive.classes.size, 0, size)
-    if possible is None:
-        return np.ones(len(noise.value), bool)
-    struck: NDArray[np.bool_] = impossible_values(sets, sensitive.codes, possible)[places]
-    return struck
+    world = World(group_of_row, sensitive.classes.class_of_row)
+    codes, count = sensitive.codes, sensitive.classes.size
+    restricted = restricted_rows(sets, codes, count, 0, size, world)
+    if restricted is None:
+        return None
+    struck = np.zeros(len(sets.value), np.bool_)
+    entries, narrow = sets_of_groups(sets, restricted.groups)
+    struck[entries] = impossible_values(narrow, codes, restricted.rows)
+    of_noise: Bools = struck[places]
+    return of_noise
+
+
+def without_assignment(
+    sensitive: SensitiveTable, group_of_row: Ints32, groups: int, noise: Noise
+) -> Ints:
+    """Return which noise values, supported or not, no assignment has; all where none can know."""
+    sets, places = sets_of_noise(sensitive, group_of_row, groups, noise)
+    size = np.bincount(group_of_row, minlength=groups)
+    world = World(group_of_row, sensitive.classes.class_of_row)
+    codes, count = sensitive.codes, sensitive.classes.size
+    possible = possible_rows(sets, codes, count, 0, size, world=world)
+    if possible is None:  # the graph is too large
+        return np.arange(len(noise.value))
+    return np.flatnonzero(impossible_values(sets, codes, possible)[places])
 
 
 def sets_of_noise(
@@ -134,27 +140,28 @@ def sets_of_noise(
     return sets, np.searchsorted(entries, of_noise)
 
 
-def _exchange(
+def _widened(
     rng: np.random.Generator,
     sensitive: SensitiveTable,
     group_of_row: Ints32,
     groups: int,
     noise: Noise,
     asked: Ints,
-    *,
-    widen: bool,
-) -> tuple[Ints, tuple[Ints32, Ints32, Ints32]]:
-    """The noise values among ``asked`` without a direct exchange, and the values added."""
+) -> tuple[Ints32, Ints32, Ints32]:
+    """Return further noise: groups, attributes and values, so that ``asked`` can be exchanged."""
+    if not len(asked):
+        nothing = np.zeros(0, np.int32)
+        return nothing, nothing, nothing
     signature = sensitive.classes.class_of_row
     same = np.zeros(len(signature), np.int32)
     group_start, row_of_group = order_by_class(group_of_row, same, groups, 1)
     owner_start, owner = order_by_class(signature, same, sensitive.classes.count, 1)
-    doubtful, group, attribute, value = _find_exchanges(
+    added: tuple[Ints32, Ints32, Ints32] = _make_exchanges(
         rng, sensitive.codes, sensitive.offset, sensitive.start, sensitive.listed, signature,
         group_of_row, group_start, row_of_group, owner_start, owner,
-        noise.group, noise.attribute, noise.value, asked, widen,
+        noise.group, noise.attribute, noise.value, asked,
     )  # fmt: skip
-    return doubtful, (group, attribute, value)
+    return added
 
 
 # Compiled: called by the kernel below at every step.
@@ -186,7 +193,7 @@ def _holds(
 
 # Compiled: a search through owners for every noise value; what it adds counts for the next.
 @kernel
-def _find_exchanges(
+def _make_exchanges(
     rng: np.random.Generator,
     codes: Ints32,
     offset: Ints,
@@ -202,8 +209,7 @@ def _find_exchanges(
     of_attribute: Ints32,
     of_value: Ints32,
     asked: Ints,
-    widen: bool,
-) -> tuple[Ints, Ints32, Ints32, Ints32]:
+) -> tuple[Ints32, Ints32, Ints32]:
     attributes = codes.shape[1]
     latest = np.full(len(group_start) - 1, -1, np.int64)  # noise of a group, one before the other
     before, noise_group = [-1], [np.int32(-1)]
@@ -214,7 +220,6 @@ def _find_exchanges(
         noise_group.append(of_group[i])
         noise_attribute.append(of_attribute[i])
         noise_value.append(of_value[i])
-    doubtful = np.zeros(len(of_group), np.bool_)
     for entry in asked:
         group, attribute, value = of_group[entry], of_attribute[entry], of_value[entry]
         place = offset[attribute] + attribute + value
@@ -254,8 +259,7 @@ def _find_exchanges(
                     break
             if least == 0:
                 break
-        doubtful[entry] = least > 0
-        if not widen or least == 0:
+        if least == 0:
             continue
         for a in range(1, attributes):
             if not _holds(
@@ -269,7 +273,6 @@ def _find_exchanges(
                 noise_value.append(codes[lent, a])
     old = len(of_group) + 1
     return (
-        np.flatnonzero(doubtful),
         np.array(noise_group, np.int32)[old:],
         np.array(noise_attribute, np.int32)[old:],
         np.array(noise_value, np.int32)[old:],

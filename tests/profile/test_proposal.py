@@ -352,3 +352,16 @@ def test_a_room_with_a_point_does_not_hide_decimal_commas_and_measures_are_no_br
     assert [job.attributes[name].type for name in ("HbA1c", "Quick")] == ["number", "number"]
     measures = coded_column("Quick", [f"{40 + row % 9},{row % 9}" for row in range(90)])
     assert "because.brackets" not in [one.reason.id for one in suggest_roles([measures]).values()]
+
+
+@pytest.mark.parametrize("name", ["column_1", "index", "row"])
+def test_numbers_of_rows_do_not_make_rows_people(name):
+    """A panel has several rows a person, and every table numbers of its rows."""
+    frame = pl.DataFrame({name: list(range(1, 91)), "age": [20 + n % 40 for n in range(90)],
+                          "illness": ["flu", "gout", "asthma"] * 30})  # fmt: skip
+    proposed = dc.propose(frame)
+    assert proposed.roles[name].role == "drop"
+    release = dc.publish(frame, proposed.job, seed=1)
+    assert release.manifest.unit == "row"
+    named = dc.propose(frame.rename({name: "patient_id"}))
+    assert named.roles["patient_id"].role == "identifier"

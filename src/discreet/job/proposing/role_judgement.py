@@ -158,6 +158,8 @@ def _judge(shape: Shape) -> Proposal:
     holds = Statement("because.holds", what=identifiers or "")
     if identifiers == TIMES:
         return _proposal(Meaning.EVENT_DATE, holds, "high", Role.DROP)
+    if _numbers_rows(column) and (named is None or named[1] in _ROW_WORDS):
+        return Proposal(Role.DROP, Statement("because.row-numbers"), "high")
     if identifiers and not (meanings and meanings[0][0] in _KEY_OF_OTHERS):
         return _proposal(_kind_of_identifier(identifiers, named), holds, "high")
     told = meaning_of_values(shape)
@@ -178,6 +180,15 @@ def _judge(shape: Shape) -> Proposal:
         return Proposal(Role.IDENTIFIER, reason, "medium")  # perhaps a measure: no key of persons
     reason = Statement("because.unknown", values=shape.distinct)
     return Proposal(Role.SENSITIVE, reason, "low")
+
+
+_ROW_WORDS = {"row", "index", "idx", "obs", "nr", "no"}
+
+
+def _numbers_rows(column: Column) -> bool:
+    """Whether each row has the number after that of the row before."""
+    numbers = column.numbers
+    return numbers is not None and bool((np.diff(numbers[column.codes]) == 1).all())
 
 
 def _same_for_all(column: Column) -> Proposal:

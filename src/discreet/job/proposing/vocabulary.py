@@ -308,7 +308,8 @@ _WORDS: dict[Meaning, str] = {
     Meaning.PLACE: (
         "city town village municipality commune place residence location ort wohnort stadt "
         "gemeinde wohngemeinde ville localite ciudad municipio localidad poblacion cidade "
-        "freguesia localidade sehir koy yer neighbo?rhood"
+        "freguesia localidade sehir koy yer neighbo?rhood population inhabitants einwohner* "
+        "habitants habitantes nufus"
     ),
     Meaning.DWELLING: (
         "roof wall walls floor dwelling housing home tenure own owns owned car cars vehicle tv "

@@ -9,8 +9,35 @@ import numpy as np
 
 from discreet.attacks.cross_release import _known, _listed_worlds, common_rows
 from discreet.attacks.series_beliefs import Series, members_of, value_matrix
-from discreet.methods.series.beliefs.components import beliefs, components
+from discreet.methods.series.beliefs.components import PublishedGroups, beliefs, components
 from discreet.methods.series.beliefs.correlation import Correlation, Value
+
+
+def series_of(
+    releases: Sequence[Sequence[tuple[Sequence[str], Sequence[Value]]]],
+) -> Series:
+    """The series of releases that are given as groups of persons and published values."""
+    names = dict.fromkeys(
+        name for release in releases for persons, _ in release for name in persons
+    )
+    people = tuple(names)
+    number = {name: at for at, name in enumerate(people)}
+    known = {value for release in releases for _, values in release for value in values}
+    dictionary = tuple(sorted(known, key=lambda value: (value is None, value or "")))
+    code = {value: at for at, value in enumerate(dictionary)}
+    group_of = np.full((len(releases), len(people)), -1, np.int64)
+    start, entries, counts = [0], [], []
+    for layer, release in enumerate(releases):
+        for persons, published in release:
+            group_of[layer, [number[name] for name in persons]] = len(start) - 1
+            codes, count = np.unique([code[value] for value in published], return_counts=True)
+            entries += codes.tolist()
+            counts += count.tolist()
+            start.append(len(entries))
+    groups = PublishedGroups(
+        np.array(start, np.int64), np.array(entries, np.int64), np.array(counts, np.int64)
+    )
+    return Series(people, group_of, groups, dictionary)
 
 
 def corresponding(series: Series, person: str) -> dict[Value, float] | None:

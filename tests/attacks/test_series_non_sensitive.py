@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.series_readers import series_of
 
 from discreet.attacks.cross_release import correspondence, value_association
-from discreet.attacks.series_beliefs import Series, beliefs_together, connected, together
+from discreet.attacks.series_beliefs import beliefs_together, connected, together
 
 VALUES = "Nabc"
 
@@ -53,7 +54,7 @@ def enumerated(published, harmless):
 @settings(max_examples=80, deadline=None)
 @given(releases(), st.sets(st.sampled_from(VALUES), min_size=1, max_size=2))
 def test_beliefs_together_equal_the_enumeration(published, harmless):
-    series = replace(Series.of(published), harmless=frozenset(harmless))
+    series = replace(series_of(published), harmless=frozenset(harmless))
     expected = enumerated(published, harmless)
     belief, joined, assessed = beliefs_together(series)
     _, linked = connected(series)
@@ -71,7 +72,7 @@ def test_people_who_certainly_have_a_harmless_value_are_no_targets():
     """p and q are in a group of N alone: certain, and no secret."""
     first = [(["p", "q"], ["N", "N"]), (["r", "s"], ["a", "b"])]
     second = [(["p", "r"], ["N", "a"]), (["q", "s"], ["N", "b"])]
-    plain = Series.of([first, second])
+    plain = series_of([first, second])
     spared = replace(plain, harmless=frozenset("N"))
     assert value_association(plain).certain == 4
     found = value_association(spared)

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.saving import UNATTACKED
-from tests.series_readers import all_beliefs
+from tests.series_readers import all_beliefs, series_of
 from tests.tables import coded_table
 
 import discreet as dc
-from discreet.attacks.series_beliefs import Series, joint
+from discreet.attacks.series_beliefs import joint
 from discreet.methods.base import Past, Task
 from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.methods.shared.different_values import group_different, most_that_group
@@ -151,11 +151,11 @@ def test_blank_groups_move_no_belief():
     first = [(["p", "q", "r"], list("abc"))]
     again = [(["p", "q"], list("ab"))]
     blank = [(["p"], list("abc")), (["q"], list("abc"))]
-    before = all_beliefs(Series.of([first]), odds)
-    after = all_beliefs(Series.of([first, blank]), odds)
+    before = all_beliefs(series_of([first]), odds)
+    after = all_beliefs(series_of([first, blank]), odds)
     assert after["p"][0] == pytest.approx(before["p"][0])
     assert after["r"][0] == pytest.approx(before["r"][0])
-    assert joint(Series.of([first, blank, again]), odds, 0.5).exact == 1
+    assert joint(series_of([first, blank, again]), odds, 0.5).exact == 1
 
 
 def test_what_is_missing_from_the_last_group_comes_back_at_once():
@@ -170,8 +170,8 @@ def test_what_is_missing_from_the_last_group_comes_back_at_once():
     assert groups_of(task, outcome, list(table)) == [({"p", "q", "r"}, "abcde")]
     for alone in ("abe", "abce", "abde"):
         releases = [first, [(list(table), list(alone))]]
-        assert max(joint(Series.of(releases), odds, 0.5).greatest) > 0.5
-    assert joint(Series.of([first, [(list(table), list("abcde"))]]), odds, 0.5).above == 0
+        assert max(joint(series_of(releases), odds, 0.5).greatest) > 0.5
+    assert joint(series_of([first, [(list(table), list("abcde"))]]), odds, 0.5).above == 0
 
 
 def many(names: int, letters: str) -> list[tuple[list[str], str]]:
@@ -189,7 +189,7 @@ def test_a_family_too_large_to_enumerate_is_published_by_cohorts(absent, publish
     assert int((known >= 0).sum()) == published
     groups = groups_of(task, outcome, list(table))
     releases = [many(12, letters), [(sorted(who), list(what)) for who, what in groups]]
-    found = joint(Series.of(releases), Correlation(), 0.5)
+    found = joint(series_of(releases), Correlation(), 0.5)
     assert found.above == 0
 
 
@@ -201,7 +201,7 @@ def test_a_cohort_whose_values_agree_is_published_blank():
     groups = groups_of(task, outcome, list(table))
     assert [what for _, what in groups] == [letters] * 12
     releases = [many(12, letters), [(sorted(who), list(what)) for who, what in groups]]
-    series = Series.of(releases)
+    series = series_of(releases)
     found = joint(series, Correlation(), 0.5)
     assert (found.exact, found.bounded, found.above) == (0, 1, 0)
     again = task_of(table, releases, letters)  # once blank, blank for good

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive_series import assignments
 from tests.saving import UNATTACKED
+from tests.series_readers import series_of
 
 import discreet as dc
 from discreet.attacks.cross_release import correspondences
-from discreet.attacks.series_beliefs import Series
 
 
 def small_series(draw: random.Random):
@@ -59,7 +59,7 @@ def matched_rows(releases, person):
 @given(seed=st.integers(0, 10**6))
 def test_excluded_rows_are_rows_that_earlier_people_own_in_every_world(seed):
     releases = small_series(random.Random(seed))
-    series = Series.of(releases)
+    series = series_of(releases)
     earlier = {name for people, _ in releases[0] for name in people}
     later = {name: group for group in releases[1] for name in group[0]}
     found = correspondences(series, 2)
@@ -86,7 +86,7 @@ def test_excluded_rows_are_rows_that_earlier_people_own_in_every_world(seed):
 def test_a_newcomer_among_rows_that_must_be_old():
     """Two a of the first release have one group to go to, so the newcomer is b or c."""
     releases = [[(["u", "v"], ["a", "a"])], [(["u", "v", "w", "x"], ["a", "a", "b", "c"])]]
-    found = correspondences(Series.of(releases), 3)
+    found = correspondences(series_of(releases), 3)
     assert (found.returning, found.arriving, found.below) == (2, 2, 4)
     people = list("uvwx")
     worlds = {

@@ -7,9 +7,8 @@ import random
 import numpy as np
 import pytest
 from tests import naive_series
-from tests.series_readers import all_beliefs
+from tests.series_readers import all_beliefs, series_of
 
-from discreet.attacks.series_beliefs import Series
 from discreet.methods.series.beliefs.cohort_bounds import cohort_bounds
 from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.methods.series.beliefs.estimates import individual, shares
@@ -71,7 +70,7 @@ def test_beliefs_are_shares_of_worlds(seed, twins):
     unstated = draw.choice(["spread", "stay"])
     odds = Correlation.of([(old, new, p) for (old, new), p in stated.items()], unstated)
     chance = naive_series.chances(stated, LETTERS, unstated)
-    series = Series.of(releases)
+    series = series_of(releases)
     found = all_beliefs(series, odds)
     matrix = odds.matrix((*series.values, *sorted(odds.values - set(series.values))))
     groups = series.groups
@@ -97,7 +96,7 @@ def test_individual_is_often_below_the_exact_belief():
         new = [value if draw.random() < 0.7 else draw.choice(LETTERS) for value in old]
         releases = [[(persons, old)], [(persons[:2], new[:2]), (["r", "s"], [new[2], "a"])]]
         odds = Correlation.of([(x, x, 0.7) for x in LETTERS], "spread")
-        exact = all_beliefs(Series.of(releases), odds)
+        exact = all_beliefs(series_of(releases), odds)
         prior = shares({v: old.count(v) for v in old})
         group = {v: new[:2].count(v) for v in new[:2]}
         estimate = individual(prior, group, odds)
@@ -110,7 +109,7 @@ def test_individual_is_often_below_the_exact_belief():
 def test_a_component_that_is_too_large_is_never_guessed_at():
     people = [f"p{number}" for number in range(60)]
     values = [LETTERS[number % 4] for number in range(60)]
-    series = Series.of([[(people, values)]])
+    series = series_of([[(people, values)]])
     odds = Correlation(unstated="stay")
     from discreet.attacks.series_beliefs import joint
 
@@ -118,4 +117,4 @@ def test_a_component_that_is_too_large_is_never_guessed_at():
     assert (found.exact, found.bounded, found.open) == (0, 1, 0)
     assert found.greatest == pytest.approx((15 / 60,))
     halves = [(people[:30], values[:30]), (people[30:], values[30:])]
-    assert np.allclose(joint(Series.of([halves]), odds, 0.5).greatest, 8 / 30)
+    assert np.allclose(joint(series_of([halves]), odds, 0.5).greatest, 8 / 30)

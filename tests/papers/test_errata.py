@@ -21,10 +21,11 @@ from tests.papers.test_m_invariance_and_rho_different import (
     group,
 )
 from tests.papers.voters import TABLE_42, VOTERS
+from tests.series_readers import series_of
 from tests.tables import coded_column, coded_table
 
 import discreet as dc
-from discreet.attacks.series_beliefs import Series, joint
+from discreet.attacks.series_beliefs import joint
 from discreet.hierarchies.cells import Range, parse_cell
 from discreet.knowledge.table import knowledge_from_sets, link
 from discreet.methods.decomposition.noise import add_noise, index_sensitive
@@ -435,7 +436,7 @@ def test_table_41_is_not_2_different() -> None:
     """t11 has c with 5/6 by table 40's own rule, and all releases together make t5 certain."""
     found = individual(shares(group("dc")), group("gc"), TABLE_39_C)
     assert found["c"] == pytest.approx(5 / 6)
-    series = Series.of([TABLE_39, TABLE_41])
+    series = series_of([TABLE_39, TABLE_41])
     assert joint(series, TABLE_39_C, 0.5).greatest[0] == pytest.approx(1.0)
 
 
@@ -444,7 +445,7 @@ def test_the_definition_of_rho_different_excludes_its_own_example() -> None:
 
     A first release of two values never goes below: the text's "at most ρ" is what can be meant.
     """
-    series = Series.of([[(["n4", "n5"], ["g", "f"])]])
+    series = series_of([[(["n4", "n5"], ["g", "f"])]])
     found = joint(series, TABLE_39_C, 0.5)
     assert found.greatest == (0.5,)
     assert found.above == 0

@@ -7,7 +7,7 @@ from itertools import permutations, product
 import numpy as np
 import polars as pl
 import pytest
-from tests.series_readers import agreement, all_beliefs, corresponding
+from tests.series_readers import agreement, all_beliefs, corresponding, series_of
 from tests.tables import coded_table
 
 from discreet.attacks.cross_release import (
@@ -18,7 +18,7 @@ from discreet.attacks.cross_release import (
     value_association,
     value_equivalence,
 )
-from discreet.attacks.series_beliefs import Series, estimates, invariance, joint
+from discreet.attacks.series_beliefs import estimates, invariance, joint
 from discreet.methods.base import Bucketized, Counterfeits, Task
 from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.methods.series.beliefs.estimates import individual, persistence, shares
@@ -149,7 +149,7 @@ def test_table_28_record_linking_names_everybody():
 
 
 def test_tables_29_and_30_value_association_makes_bob_certain():
-    series = Series.of(
+    series = series_of(
         [
             [(["Bob", "Ken"], ["a", "b"]), (["Linda", "Alice"], ["a", "c"])],
             [(["Bob", "Peter"], ["a", "c"]), (["Linda", "Mandy"], ["a", "b"])],
@@ -166,7 +166,7 @@ def test_tables_29_and_30_value_association_makes_bob_certain():
 
 
 def test_tables_31_and_32_correspondence_leaves_jane_one_half():
-    series = Series.of(
+    series = series_of(
         [
             [(["Jane", "x", "y"], ["a", "a", "b"])],
             [(["Jane", "p", "q"], ["b", "b", "a"]), (["x", "y", "z"], ["a", "a", "b"])],
@@ -180,7 +180,7 @@ def test_table_16_two_releases_leave_the_voter_of_40_one_half():
     second = [("2*", "a"), ("2*", "a"), ("4*", "b"), ("4*", "b"), ("4*", "a"), ("2*", "b")]
     fitting = [value for age, value in second if age == "4*"]
     assert fitting == ["b", "b", "a"]  # r1, r2 and r6 are eliminated
-    series = Series.of(
+    series = series_of(
         [
             [(["voter", "x", "y"], ["a", "a", "b"])],
             [(["voter", "p", "q"], fitting), (["x", "y", "z"], ["a", "a", "b"])],
@@ -190,31 +190,31 @@ def test_table_16_two_releases_leave_the_voter_of_40_one_half():
 
 
 def test_tables_33_and_34_are_not_invariant():
-    found = invariance(Series.of([TABLE_33, TABLE_34]))
+    found = invariance(series_of([TABLE_33, TABLE_34]))
     # Bob goes from {a, b} to {a, c}; Sam and Alice keep theirs.
     assert (found.returning, found.unchanged, found.overlapping) == (3, 2, 1)
     assert not found.holds
-    series = Series.of([TABLE_33, TABLE_34])
+    series = series_of([TABLE_33, TABLE_34])
     assert all_beliefs(series, STAY)["Bob"][0] == {"a": 1.0}
 
 
 def test_tables_33_and_35_are_invariant_with_one_counterfeit():
-    series = Series.of([TABLE_33, TABLE_35])
+    series = series_of([TABLE_33, TABLE_35])
     found = invariance(series)
     assert (found.returning, found.unchanged, found.overlapping) == (3, 3, 0)
     assert joint(series, STAY, 0.5).greatest == (0.5, 0.5)
 
 
 def test_tables_33_and_35_value_equivalence_ken_and_mandy():
-    pairs, skipped = agreement(Series.of([TABLE_33, TABLE_35]))
+    pairs, skipped = agreement(series_of([TABLE_33, TABLE_35]))
     assert pairs["Ken", "Mandy"] == 1.0
     assert pairs["Bob", "Mandy"] == 0.0
     assert skipped == 0
-    assert value_equivalence(Series.of([TABLE_33, TABLE_35])).greatest == 1.0
+    assert value_equivalence(series_of([TABLE_33, TABLE_35])).greatest == 1.0
 
 
 def test_table_36_tuple_equivalence_reveals_all_that_agree():
-    series = Series.of(TABLE_36)
+    series = series_of(TABLE_36)
     before, _ = agreement(series)
     assert before["Ken", "Mandy"] < 1.0
     after, _ = agreement(series, [["Ken", "Jane"]])
@@ -229,8 +229,8 @@ def test_table_36_tuple_equivalence_reveals_all_that_agree():
 
 
 def test_table_36_keeps_one_half_in_all_releases():
-    assert joint(Series.of(TABLE_36), STAY, 0.5).greatest == pytest.approx((0.5, 0.5, 0.5))
-    assert invariance(Series.of(TABLE_36)).holds
+    assert joint(series_of(TABLE_36), STAY, 0.5).greatest == pytest.approx((0.5, 0.5, 0.5))
+    assert invariance(series_of(TABLE_36)).holds
 
 
 def test_individual_of_table_40():
@@ -264,7 +264,7 @@ def test_table_41_under_persistence_is_one_half(letters):
 
 
 def test_tables_39_and_41_by_all_three_adversaries():
-    series = Series.of([TABLE_39, TABLE_41])
+    series = series_of([TABLE_39, TABLE_41])
     found = estimates(series, TABLE_39_C)
     assert found["individual"] == pytest.approx((0.5, 0.833), abs=5e-4)  # t11
     assert found["persistence"] == pytest.approx((0.5, 0.5))  # n4 and n5 come for the first time
@@ -273,7 +273,7 @@ def test_tables_39_and_41_by_all_three_adversaries():
 
 def test_table_41_reveals_t5():
     """P(g | g) = 1, and no g in t5's new group: the old value was f for certain."""
-    series = Series.of([TABLE_39, TABLE_41])
+    series = series_of([TABLE_39, TABLE_41])
     belief = all_beliefs(series, TABLE_39_C)
     assert belief["t5"][0] == pytest.approx({"f": 1.0})
     assert joint(series, TABLE_39_C, 0.5).above > 0
@@ -284,7 +284,7 @@ def test_updates_under_m_invariance_climb():
     releases = [[(["p", f"q{number}"], ["f", "g"])] for number in range(5)]
     forgetful = Correlation.of([("g", "g", 1.0), ("f", "f", 0.5), ("f", "g", 0.5)], "spread")
     for count, expected in ((2, 0.75), (3, 0.875), (4, 0.9375), (5, 0.96875)):
-        belief = all_beliefs(Series.of(releases[:count]), forgetful)
+        belief = all_beliefs(series_of(releases[:count]), forgetful)
         assert max(belief["p"][count - 1].values()) == pytest.approx(expected, abs=1e-9)
 
 
@@ -292,8 +292,8 @@ def test_a_changed_value_needs_a_disjoint_signature():
     """{a, b} → {a, c} with 0.9 chance of staying leaks a; {a, b} → {c, d} does not."""
     letters = "abcdef"
     stays = Correlation.of([(x, x, 0.9) for x in letters], "spread")
-    overlap = Series.of([[(["p", "q"], ["a", "b"])], [(["p", "r"], ["a", "c"])]])
-    disjoint = Series.of([[(["p", "q"], ["a", "b"])], [(["p", "r"], ["c", "d"])]])
+    overlap = series_of([[(["p", "q"], ["a", "b"])], [(["p", "r"], ["a", "c"])]])
+    disjoint = series_of([[(["p", "q"], ["a", "b"])], [(["p", "r"], ["c", "d"])]])
     assert all_beliefs(overlap, stays)["p"][1]["a"] == pytest.approx(0.958, abs=5e-4)
     assert joint(disjoint, stays, 0.5).greatest == pytest.approx((0.5, 0.5))
 
@@ -345,7 +345,7 @@ def published_cells(people, groups):
 
 def test_tables_31_and_32_leave_two_rows_after_the_correspondence_attack():
     """Jane is among a, a, b and then among b, b, a: one a and one b can be hers in both."""
-    series = Series.of(
+    series = series_of(
         [
             [(["Jane", "p2", "p3"], ["a", "a", "b"])],
             [(["p2", "p3", "p4"], ["a", "a", "b"]), (["Jane", "p5", "p6"], ["b", "b", "a"])],

@@ -230,23 +230,17 @@ def correspondence(series: Series, bound: float | None = None) -> CrossFinding:
     return _finding("correspondence", greatest, bound, 0)
 
 
-def value_equivalence(series: Series, bound: float | None = None) -> CrossFinding:
+def value_equivalence(series: Series) -> CrossFinding:
     """Return persons who must share a value with a person of another group."""
-    return _agreeing("value-equivalence", series, (), bound)
+    return _agreeing("value-equivalence", series, ())
 
 
-def tuple_equivalence(
-    series: Series,
-    alike: Sequence[Sequence[str]] | None = None,
-    bound: float | None = None,
-) -> CrossFinding:
+def tuple_equivalence(series: Series, alike: Sequence[Sequence[str]] | None = None) -> CrossFinding:
     """The same for an attacker who knows of some people, or of any one pair, that they agree."""
-    return _agreeing("tuple-equivalence", series, alike, bound)
+    return _agreeing("tuple-equivalence", series, alike)
 
 
-def _agreeing(
-    attack: str, series: Series, alike: Sequence[Sequence[str]] | None, bound: float | None
-) -> CrossFinding:
+def _agreeing(attack: str, series: Series, alike: Sequence[Sequence[str]] | None) -> CrossFinding:
     """Return for every person the greatest belief to share a value; None: any pair is known."""
     told = {(a, b) for group in alike or () for a in group for b in group}
     greatest: list[float] = []
@@ -271,7 +265,7 @@ def _agreeing(
         np.maximum.at(best, first[new], belief[new])
         np.maximum.at(best, second[new], belief[new])
         greatest += best.tolist()
-    return _finding(attack, greatest, bound, skipped)
+    return _finding(attack, greatest, None, skipped)
 
 
 def _given_any_pair(same: NDArray[np.bool_]) -> NDArray[np.float64]:

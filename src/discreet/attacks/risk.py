@@ -11,7 +11,7 @@ figures are of persons.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -122,8 +122,8 @@ def _risk(
         return risk
     people, held = population
     total = max(int(held.sum()), 1)
-    return Risk(
-        name, risk.prosecutor, risk.marketer, risk.unique,
+    return replace(
+        risk,
         journalist=float((1 / people).max(initial=0.0)),
         marketer_population=float((held / people).sum() / total),
         unique_population=float(held[people == 1].sum() / total),

@@ -59,31 +59,6 @@ class Series:
         return np.array([value not in self.harmless for value in self.values], bool)
 
     @classmethod
-    def of(cls, releases: Sequence[Sequence[tuple[Sequence[str], Sequence[Value]]]]) -> Series:
-        """The series of releases that are given as groups of persons and published values."""
-        names = dict.fromkeys(
-            name for release in releases for persons, _ in release for name in persons
-        )
-        people = tuple(names)
-        number = {name: at for at, name in enumerate(people)}
-        known = {value for release in releases for _, values in release for value in values}
-        dictionary = tuple(sorted(known, key=lambda value: (value is None, value or "")))
-        code = {value: at for at, value in enumerate(dictionary)}
-        group_of = np.full((len(releases), len(people)), -1, np.int64)
-        start, entries, counts = [0], [], []
-        for layer, release in enumerate(releases):
-            for persons, published in release:
-                group_of[layer, [number[name] for name in persons]] = len(start) - 1
-                codes, count = np.unique([code[value] for value in published], return_counts=True)
-                entries += codes.tolist()
-                counts += count.tolist()
-                start.append(len(entries))
-        groups = PublishedGroups(
-            np.array(start, np.int64), np.array(entries, np.int64), np.array(counts, np.int64)
-        )
-        return cls(people, group_of, groups, dictionary)
-
-    @classmethod
     def of_history(cls, history: History) -> Series:
         """The series of a ledger's history; its people have numbers and no names."""
         past = history.releases

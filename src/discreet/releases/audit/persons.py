@@ -52,7 +52,7 @@ from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, count
 from discreet.table.persons import WEIGHT, PersonBasis, Persons, Scope
 from discreet.table.published import GROUP, PERSON
 from discreet.table.roles import Role
-from discreet.typing import AnyInts, Bools, Ints, Ints32
+from discreet.typing import AnyInts, Ints, Ints32
 
 NOT_IN_THE_FILES = Statement("unproved.persons")
 CLASS, OF, VALUE, TIMES, WHOLE = "class", "person", "value", "times", "whole"
@@ -359,58 +359,17 @@ def _mass(touched: pl.DataFrame, scale: int) -> pl.DataFrame:
 
 
 def _matched(touched: pl.DataFrame) -> pl.DataFrame:
-    """Once each value that a greatest matching gives to a person of its own.
-
-    No class can supply more values than it has, or persons. Where that bound is least lies the
-    worst class, so a class that reaches it by simple choices decides nothing; the others are
-    matched exactly. The worst figure, and whether all classes reach a given one, are exact.
-    """
-    # Number values and persons within their classes, and match what simple choices match.
-    box, owner = (_pair_numbers(touched[CLASS], touched[side]) for side in (VALUE, OF))
-    edges = touched.select(CLASS, VALUE, pl.Series("box", box), pl.Series("owner", owner))
-    matched = _greedy(box, owner)
-    nodes = edges.select(CLASS, VALUE, "box").unique().sort("box")
-    of_class = nodes[CLASS].to_numpy()
-    classes = int(of_class.max()) + 1 if len(of_class) else 0
-    owners = edges.select(CLASS, "owner").unique()[CLASS].to_numpy()
-    # The most that each class can supply; those that fall short of the worst are unsure.
-    most = np.minimum(
-        np.bincount(of_class, minlength=classes), np.bincount(owners, minlength=classes)
-    )
-    open_ = np.bincount(of_class, matched, classes) < (most.min() if classes else 0)
-    unsure = pl.Series(open_)[edges[CLASS]] if classes else pl.Series([], dtype=pl.Boolean)
-    sets = edges.filter(unsure).group_by(CLASS, "box").agg(pl.col("owner").sort())
-    # Match these exactly.
+    """Once each value that a greatest matching gives to a person of its own."""
+    holders = touched.group_by(CLASS, VALUE).agg(pl.col(OF).sort()).sort(CLASS, VALUE)
     by_class: dict[int, dict[int, list[int]]] = {}
-    for number, value, holders in sets.iter_rows():
-        by_class.setdefault(number, {})[value] = holders
-    for owners_of in by_class.values():
-        matched[list(owners_of)] = False
-        matched[supplied_values(owners_of)] = True
-    values = nodes.filter(pl.Series(matched)).select(CLASS, VALUE)
-    return values.with_columns(pl.lit(1, pl.Int64).alias("count"))
-
-
-def _pair_numbers(of_class: pl.Series, member: pl.Series) -> Ints:
-    """Number the pairs of classes and members from 0 without a gap."""
-    most = int(member.to_numpy().max(initial=0)) + 1
-    return np.unique(of_class.to_numpy() * most + member.to_numpy(), return_inverse=True)[1]
-
-
-def _greedy(box: Ints, owner: Ints) -> Bools:
-    """Which values find an owner if all choose at once, and those in the way choose again."""
-    matched = np.zeros(int(box.max(initial=-1)) + 1, bool)
-    taken = np.zeros(int(owner.max(initial=-1)) + 1, bool)
-    order = np.lexsort((np.bincount(box)[box], owner)) if len(box) else np.zeros(0, np.int64)
-    box, owner = box[order], owner[order]  # each owner's rarest value first
-    while len(box):
-        wish = np.unique(owner, return_index=True)[1]
-        chosen = wish[np.unique(box[wish], return_index=True)[1]]
-        matched[box[chosen]] = True
-        taken[owner[chosen]] = True
-        free = ~matched[box] & ~taken[owner]
-        box, owner = box[free], owner[free]
-    return matched
+    for number, value, persons in holders.iter_rows():
+        by_class.setdefault(number, {})[value] = persons
+    supplied = [
+        (number, value, 1)
+        for number, owners_of in by_class.items()
+        for value in supplied_values(owners_of)
+    ]
+    return pl.DataFrame(supplied, dict.fromkeys([CLASS, VALUE, "count"], pl.Int64), orient="row")
 
 
 def supplied_values(owners_of: Mapping[int, Sequence[int]]) -> list[int]:

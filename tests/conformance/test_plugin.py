@@ -40,13 +40,19 @@ def install(target: Path, example: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory) -> Path:
-    return install(tmp_path_factory.mktemp("installed"), EXAMPLES / "plugin")
+def examples(tmp_path_factory) -> dict[str, Path]:
+    names = ("plugin", "background-models")
+    return {name: install(tmp_path_factory.mktemp(name), EXAMPLES / name) for name in names}
+
+
+@pytest.fixture(scope="module")
+def installed(examples) -> Path:
+    return examples["plugin"]
 
 
 @pytest.mark.parametrize("example", ["plugin", "background-models"])
-def test_an_example_passes_its_tests(tmp_path, example):
-    installed = install(tmp_path / "installed", EXAMPLES / example)
+def test_an_example_passes_its_tests(tmp_path, examples, example):
+    installed = examples[example]
     tests = EXAMPLES / example / "tests"
     done = run(
         "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tests, tests,

@@ -31,9 +31,10 @@ def notebook_pages() -> list[Path]:
 
 
 def run_pages() -> list[Path]:
-    """Return all pages whose blocks are run: the notebooks, and pages of commands."""
+    """Return all pages whose blocks print what they show: notebooks, and pages of commands."""
     names = ("first-release", "persons", "series", "python", "check", "trust")
-    return [*(DOCS / f"{name}.md" for name in names), *notebook_pages()]
+    pages = [*(DOCS / f"{name}.md" for name in names), *notebook_pages()]
+    return [page for page in pages if "\n```text\n" in page.read_text(encoding="utf-8")]
 
 
 def cell_source(language: str, text: str) -> str | None:

@@ -11,7 +11,9 @@ from tests.docs.run_notebooks import run
 
 @pytest.mark.parametrize("page", run_pages(), ids=lambda page: page.stem)
 def test_a_page_runs_and_prints_what_it_shows(page, tmp_path):
-    for output in run(page, tmp_path):
+    outputs = run(page, tmp_path)
+    assert outputs
+    for output in outputs:
         assert output.agrees, f"{page.name} shows:\n{output.shown}\nprinted:\n{output.printed}"
 
 

@@ -41,6 +41,8 @@ class Made:
     job: dc.Job
     public: dict[str, Evidence]
     private: dict[str, Evidence]
+    audit: dc.Audit
+    attacks: dc.AttackReport
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +62,8 @@ def packs(tmp_path_factory) -> dict[str, Made]:
             job,
             {name: dc.evidence(place, name) for name in frameworks()},
             {name: dc.evidence(place, name, original=job) for name in frameworks()},
+            dc.audit(place),
+            dc.attack(place, original=job),
         )
     return made
 
@@ -76,8 +80,7 @@ def smallest_and_mean(made: Made) -> tuple[float, float]:
 @pytest.mark.parametrize("name", frameworks())
 def test_figures_are_those_of_the_files_and_of_audit_and_attacks(packs, kind, name):
     made = packs[kind]
-    audit = dc.audit(made.folder)
-    attacks = dc.attack(made.folder, original=made.job)
+    audit, attacks = made.audit, made.attacks
     public, private = made.public[name].figures, made.private[name].figures
     greatest, mean = smallest_and_mean(made)
     assert public["greatest_risk"] == pytest.approx(greatest)
@@ -101,7 +104,7 @@ def test_figures_are_those_of_the_files_and_of_audit_and_attacks(packs, kind, na
 @pytest.mark.parametrize("name", frameworks())
 def test_every_attacker_of_a_pack_is_one_of_the_attacks(packs, kind, name):
     made = packs[kind]
-    attacks = dc.attack(made.folder, original=made.job)
+    attacks = made.attacks
     known = {
         (one.title, one.shown_aim, f"{one.greatest:.1%}", f"{one.mean:.1%}", one.verdict)
         for one in attacks.findings

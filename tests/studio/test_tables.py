@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import subprocess
@@ -329,22 +328,6 @@ def test_a_table_that_cannot_be_opened_ends_the_command(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 2 and "there is no such file" in done.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-# Files are opened and put in place in one guarded way, by every room.
-FILES = ("discreet.regular_files", "discreet.io.atomic")
-
-
-def test_the_server_uses_the_api_and_public_names_alone() -> None:
-    for path in (SOURCE / "discreet" / "studio").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("discreet"):
-                allowed = node.module in FILES or node.module.split(".")[1:2] in (
-                    [],
-                    ["api"],
-                    ["studio"],
-                )
-                assert allowed, f"{path.name}: {node.module}"
 
 
 def test_an_untyped_table_keeps_what_a_job_must_know() -> None:

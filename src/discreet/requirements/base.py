@@ -23,13 +23,14 @@ from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.table import Links
 from discreet.requirements.attackers.attacker import Attacker
 from discreet.requirements.basis import Counting, PopulationSource
-from discreet.requirements.exact_ratios import scaled
+from discreet.requirements.exact_ratios import exact, scaled
 from discreet.statements import Statement
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.roles import Distance, Role, Unit
 from discreet.typing import Bools, Floats, Ints
 
+NAMED_VALUES = ("disclosable", "not_ruled_out", "value")  # parameters: values that a job names
 TOLERANCE = 1e-9  # for figures that are sums of logarithms or of shares; counts compare exactly
 
 
@@ -118,8 +119,10 @@ class Verdict:
 class Algebra:
     """How a figure behaves where classes are merged, suppressed or compared."""
 
-    figure: str = ""  # the key of ``achieved``: "k", "l", "c", "t"
+    # The key of ``achieved``, and the parameter that bounds it: "k", "l", "c", "t".
+    figure: str = ""
     smaller_is_better: bool = False
+    strict: bool = False  # whether a figure at the bound fails, where smaller ones are better
     # Whether a passing class still passes after any class, passing or not, is merged into it.
     absorbing: bool = False
     # Whether classes are compared with all counted classes together, not judged on their own.
@@ -176,9 +179,7 @@ class Requirement(Named):
     coverage: ClassVar[GuaranteeScope] = GuaranteeScope()
     known_parts: ClassVar[KnownParts | None] = None
     # Parameters that are values of sensitive attributes, which no message repeats.
-    value_fields: ClassVar[tuple[str, ...]] = (
-        "non_sensitive", "disclosable", "not_ruled_out", "value",
-    )  # fmt: skip
+    value_fields: ClassVar[tuple[str, ...]] = ("non_sensitive", *NAMED_VALUES)
 
     attackers: dict[str, Attacker] | None = Field(
         default=None,
@@ -262,16 +263,23 @@ class Requirement(Named):
         return self
 
 
-class SizeRequirement(Requirement):
-    """A requirement on the sizes of classes alone."""
+class BoundedRequirement(Requirement):
+    """A requirement whose figure is bounded by the parameter of the same name."""
 
-    coverage: ClassVar[GuaranteeScope] = GuaranteeScope(
-        all_values=False
-    )  # a class may share one value
-
-    @abstractmethod
     def accepts(self, figures: Floats) -> Bools:
         """Which figures are within the bound, as far as a float can tell; ``judge`` decides."""
+        bound, algebra = float(getattr(self, self.algebra.figure)), self.algebra
+        if algebra.strict:
+            return figures < bound
+        slack = 0.0 if algebra.of_counts else TOLERANCE
+        return figures <= bound + slack if algebra.smaller_is_better else figures >= bound - slack
+
+
+class SizeRequirement(BoundedRequirement):
+    """A requirement on the sizes of classes alone."""
+
+    # A class may share one value.
+    coverage: ClassVar[GuaranteeScope] = GuaranteeScope(all_values=False)
 
     def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> Bools:
         return self.accepts(self.figures(counts, domains, attribute))
@@ -280,11 +288,13 @@ class SizeRequirement(Requirement):
         return ("",)
 
 
-class AttributeRequirement(Requirement):
+class AttributeRequirement(BoundedRequirement):
     """A requirement on each sensitive attribute, or on the one or those that are named."""
 
     role: ClassVar[Role] = Role.SENSITIVE  # of the attributes that it covers
     counts_values: ClassVar[bool] = False  # whether it asks for a number of values, not for shares
+    # The parameter with the values that may be disclosed; "" where it covers all of them.
+    spared_field: ClassVar[str] = ""
 
     attribute: str | tuple[str, ...] | None = Field(
         default=None, description="The sensitive attribute or attributes; by default all."
@@ -298,11 +308,7 @@ class AttributeRequirement(Requirement):
     @property
     def spared_values(self) -> tuple[str | None, ...]:
         """The values of its attributes that may be disclosed."""
-        return ()
-
-    @abstractmethod
-    def accepts(self, figures: Floats) -> Bools:
-        """Which figures are within the bound, as far as a float can tell; ``judge`` decides."""
+        return (getattr(self, self.spared_field) or ()) if self.spared_field else ()
 
     @abstractmethod
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
@@ -334,10 +340,6 @@ class AttributeRequirement(Requirement):
         """
         return None
 
-    def figure_without_parts(self) -> float:
-        """Return the figure of a class of which no part is judged, so that it passes."""
-        return 0.0
-
     def given_others(self) -> AttributeRequirement | None:
         """Return what holds where other sensitive attributes are known; None for nothing."""
         return None
@@ -358,8 +360,10 @@ class AttributeRequirement(Requirement):
         worse = np.maximum if smaller_is_better else np.minimum
         figures = np.full(counts.classes, -np.inf if smaller_is_better else np.inf)
         worse.at(figures, class_of_part, requirement.figures(parts, domains, attribute))
+        # A class of which no part is judged passes.
         without = np.bincount(class_of_part, minlength=counts.classes) == 0
-        figures[without] = self.figure_without_parts()
+        if without.any():
+            figures[without] = 0.0 if smaller_is_better else getattr(self, self.algebra.figure)
         return figures
 
     def excess(self, values: ValueCounts, size: Ints, domain: Domain, share: float) -> Floats:
@@ -374,6 +378,25 @@ class AttributeRequirement(Requirement):
         passes = np.ones(counts.classes, bool)
         passes[class_of_part[~requirement.judge(parts, domains, attribute)]] = False
         return passes
+
+    def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
+        covered = self.named or tuple(sensitive)
+        if not self.spared_field or not set(covered) & set(spared):
+            return [self]
+        # Attributes with the same values share a requirement.
+        names_of: dict[tuple[str | None, ...] | None, list[str]] = {}
+        for name in covered:
+            values = dict.fromkeys([*self.spared_values, *spared.get(name, ())])
+            names_of.setdefault(tuple(values) if name in spared else None, []).append(name)
+        return [
+            self.model_copy(
+                update={
+                    "attribute": names[0] if len(names) == 1 else tuple(names),
+                    **({} if values is None else {self.spared_field: values}),
+                }
+            )
+            for values, names in names_of.items()
+        ]
 
     def for_table(self, terms: TableTerms) -> Self:
         if not set(self.named) & set(terms.bits):
@@ -410,6 +433,13 @@ class AttributeRequirement(Requirement):
         return Statement("subject.any", names=self.named)
 
     def problems(self, domains: Domains) -> list[str]:
+        problems = self._unknown_names(domains)
+        for name in NAMED_VALUES:
+            problems += self.missing_values(domains, name, self._values_in(name))
+        return problems
+
+    def _unknown_names(self, domains: Domains) -> list[str]:
+        """A sentence for each attribute that it names and the table lacks."""
         known = [name for name, domain in domains.items() if domain.role is self.role]
         if self.attribute is None and known:
             return []
@@ -423,6 +453,18 @@ class AttributeRequirement(Requirement):
             for name in self.named
             if name not in known
         ]
+
+    def _values_in(self, name: str) -> tuple[str | None, ...]:
+        """The values in one of its parameters."""
+        written = getattr(self, name, None)
+        if written is None:
+            return ()
+        return written if isinstance(written, tuple) else (written,)
+
+    def naming(self, values: PublishedValues) -> Requirement:
+        written = {name: self._values_in(name) for name in ("non_sensitive", *NAMED_VALUES)}
+        shown = {name: self.occurring(of, values) for name, of in written.items() if of}
+        return self.model_copy(update=shown) if shown else self
 
     def occurring(
         self, wanted: Iterable[str | None], values: PublishedValues
@@ -454,12 +496,10 @@ class RatioRequirement(AttributeRequirement):
     A class passes if the first count is at most ``bound`` times the second, or below that.
     """
 
-    strict: ClassVar[bool] = False  # whether the bound itself fails
-
     @property
-    @abstractmethod
     def bound(self) -> Fraction:
         """What the first count may be of the second."""
+        return exact(getattr(self, self.algebra.figure))
 
     @abstractmethod
     def ratio(self, values: ValueCounts, size: Ints, domain: Domain) -> tuple[Ints, Ints]:
@@ -473,12 +513,8 @@ class RatioRequirement(AttributeRequirement):
 
     def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> Bools:
         part, whole = scaled(*self.ratio(values, size, domain), self.bound)
-        passes: Bools = part < whole if self.strict else part <= whole
+        passes: Bools = part < whole if self.algebra.strict else part <= whole
         return passes
-
-    def accepts(self, figures: Floats) -> Bools:
-        bound = float(self.bound)
-        return figures < bound if self.strict else figures <= bound
 
 
 def group_of_each(unit: Unit) -> Statement:

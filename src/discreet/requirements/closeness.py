@@ -44,7 +44,7 @@ from discreet.table.counts import ValueCounts
 from discreet.table.kernels.lists import stretches
 from discreet.table.persons import PersonBasis
 from discreet.table.roles import Distance, Unit
-from discreet.typing import Bools, Codes, Floats, Ints
+from discreet.typing import Codes, Floats, Ints
 
 
 class TCloseness(SparingRequirement):
@@ -93,9 +93,6 @@ class TCloseness(SparingRequirement):
             enough = (1 - self.t - TOLERANCE) * (1 - share - TOLERANCE) * rows
             least = np.where(covered < enough, size, least)
         return least
-
-    def accepts(self, figures: Floats) -> Bools:
-        return figures <= self.t + TOLERANCE
 
     def problems(self, domains: Domains) -> list[str]:
         return super().problems(domains) + distance_problems(self, domains)

@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, PositiveInt, StringConstraints
@@ -52,7 +52,6 @@ from discreet.requirements.base import (
     AttributeRequirement,
     Domain,
     Domains,
-    PublishedValues,
     Requirement,
     Spared,
     TableTerms,
@@ -79,14 +78,10 @@ class SparingRequirement(AttributeRequirement):
         description="Values that may be disclosed; from `non_sensitive_values` of the attribute.",
     )
 
-    @property
-    def spared_values(self) -> tuple[str | None, ...]:
-        return self.non_sensitive or ()
+    spared_field: ClassVar[str] = "non_sensitive"
 
     def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
-        if self.non_sensitive is not None:
-            return [self]
-        return with_values(self, "non_sensitive", (), spared, sensitive)
+        return [self] if self.non_sensitive is not None else super().sparing(spared, sensitive)
 
     def is_sensitive(self, domain: Domain) -> Bools:
         """(values,) Which values are sensitive."""
@@ -115,12 +110,6 @@ class SparingRequirement(AttributeRequirement):
         if not self.non_sensitive:
             return bounds
         return np.where(self.is_sensitive(domain), bounds, np.inf)
-
-    def naming(self, values: PublishedValues) -> Requirement:
-        if self.non_sensitive is None:
-            return self
-        shown = self.occurring(self.non_sensitive, values)
-        return self.model_copy(update={"non_sensitive": shown})
 
     @property
     def _exempts(self) -> bool:
@@ -172,36 +161,6 @@ def of_sensitive_values(
         judged |= not requirement.coverage.stricter_on_all_values
         covering += split if judged else [requirement]
     return covering
-
-
-def with_values(
-    requirement: AttributeRequirement,
-    field: str,
-    named: tuple[str | None, ...],
-    spared: Spared,
-    sensitive: Sequence[str],
-) -> list[Requirement]:
-    """One requirement for the attributes with the same non-sensitive values, and for the rest.
-
-    They are added to the values that the requirement itself has in ``field``.
-    """
-    covered = requirement.named or tuple(sensitive)
-    if not set(covered) & set(spared):
-        return [requirement]
-    # Attributes with the same values share a requirement.
-    names_of: dict[tuple[str | None, ...] | None, list[str]] = {}
-    for name in covered:
-        values_of_name = tuple(dict.fromkeys([*named, *spared[name]])) if name in spared else None
-        names_of.setdefault(values_of_name, []).append(name)
-    return [
-        requirement.model_copy(
-            update={
-                "attribute": names[0] if len(names) == 1 else tuple(names),
-                **({} if values is None else {field: values}),
-            }
-        )
-        for values, names in names_of.items()
-    ]
 
 
 class LevelledRequirement(SparingRequirement):

@@ -52,7 +52,6 @@ from discreet.requirements.covered_values import (
     LevelledRequirement,
     SparingRequirement,
     Value,
-    with_values,
 )
 from discreet.requirements.exact_ratios import by_class, exact, scaled
 from discreet.statements import Statement, stating
@@ -87,11 +86,6 @@ class Diversity(AttributeRequirement):
     def on_all_values(self) -> Self:
         """The same requirement where no value is harmless."""
         return self.model_copy(update={"ruled_out": None, self.spared_field: ()})
-
-    @property
-    def spared_field(self) -> str:
-        """The field with the values that are not sensitive."""
-        return "non_sensitive"
 
     @property
     def coverage(self) -> GuaranteeScope:  # type: ignore[override]
@@ -163,9 +157,6 @@ class DistinctLDiversity(LevelledRequirement, Diversity):
     def least_values(self) -> int:
         return 1 if self.non_sensitive else self.l
 
-    def figure_without_parts(self) -> float:
-        return self.l
-
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         kinds = self.kinds(values, domain)
         if kinds is None:
@@ -175,9 +166,6 @@ class DistinctLDiversity(LevelledRequirement, Diversity):
             disclosing = self.greatest_sensitive(values, domain) > 0
             figures = np.where(disclosing, figures, np.maximum(figures, self.l))
         return figures
-
-    def accepts(self, figures: Floats) -> Bools:
-        return figures >= self.l
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         kinds = {} if self.level is None else {"level": self.level}
@@ -214,9 +202,6 @@ class EntropyLDiversity(SparingRequirement, Diversity):
     @property
     def least_values(self) -> int:
         return 1 if self.non_sensitive else math.ceil(self.l * (1 - TOLERANCE))
-
-    def figure_without_parts(self) -> float:
-        return self.l
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         count = self.sensitive_counts(values, domain)
@@ -269,8 +254,7 @@ class RecursiveClDiversity(RatioRequirement, Diversity):
 
     name: ClassVar[str] = "recursive-cl-diversity"
     counting: ClassVar[Counting] = Counting(PersonBasis.MASS)
-    algebra: ClassVar[Algebra] = Algebra("c", smaller_is_better=True, of_counts=True)
-    strict: ClassVar[bool] = True
+    algebra: ClassVar[Algebra] = Algebra("c", smaller_is_better=True, strict=True, of_counts=True)
 
     c: float = Field(
         gt=0,
@@ -284,10 +268,6 @@ class RecursiveClDiversity(RatioRequirement, Diversity):
     @property
     def least_values(self) -> int:
         return self.l
-
-    @property
-    def bound(self) -> Fraction:
-        return exact(self.c)
 
     def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
         plain = PdRecursiveClDiversity(
@@ -350,6 +330,7 @@ class PdRecursiveClDiversity(RecursiveClDiversity):
     """
 
     name: ClassVar[str] = "pd-recursive-cl-diversity"
+    spared_field: ClassVar[str] = "disclosable"
 
     disclosable: tuple[Value, ...] = Field(
         default=(), description="The values that may be disclosed; null is a missing value."
@@ -359,28 +340,11 @@ class PdRecursiveClDiversity(RecursiveClDiversity):
     def least_values(self) -> int:
         return 1  # of values that may be disclosed
 
-    @property
-    def spared_values(self) -> tuple[str | None, ...]:
-        return self.disclosable
-
-    @property
-    def spared_field(self) -> str:
-        return "disclosable"
-
     def _may_disclose(self, domain: Domain) -> Ints:
         return codes_of(domain, self.disclosable)
 
-    def problems(self, domains: Domains) -> list[str]:
-        return [
-            *super().problems(domains),
-            *self.missing_values(domains, "disclosable", self.disclosable),
-        ]
-
-    def naming(self, values: PublishedValues) -> Requirement:
-        return self.model_copy(update={"disclosable": self.occurring(self.disclosable, values)})
-
     def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
-        return with_values(self, "disclosable", self.disclosable, spared, sensitive)
+        return AttributeRequirement.sparing(self, spared, sensitive)
 
     @property
     def _form(self) -> str:
@@ -404,7 +368,8 @@ class NpdRecursiveClDiversity(Diversity):
 
     name: ClassVar[str] = "npd-recursive-cl-diversity"
     counting: ClassVar[Counting] = Counting(PersonBasis.MASS)
-    algebra: ClassVar[Algebra] = Algebra("c1", smaller_is_better=True)
+    algebra: ClassVar[Algebra] = Algebra("c1", smaller_is_better=True, strict=True)
+    spared_field: ClassVar[str] = "disclosable"
 
     c1: float = Field(gt=0, allow_inf_nan=False, description="The c of the pd-recursive part.")
     c2: float = Field(
@@ -425,13 +390,6 @@ class NpdRecursiveClDiversity(Diversity):
             raise ValueError("is for the other l-diversity requirements. Remove it")
         return ruled_out
 
-    def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
-        return with_values(self, "disclosable", self.disclosable, spared, sensitive)
-
-    @property
-    def spared_values(self) -> tuple[str | None, ...]:
-        return self.disclosable
-
     @property
     def positive(self) -> PdRecursiveClDiversity:
         """The pd-recursive part."""
@@ -448,9 +406,6 @@ class NpdRecursiveClDiversity(Diversity):
             part, whole = scaled(self._rarest(values, domain), size, exact(self.c2))
             result &= part >= whole
         return result
-
-    def accepts(self, figures: Floats) -> Bools:
-        return figures < self.c1 if self.l > 1 else np.ones(len(figures), bool)
 
     def further(self, counts: ClassCounts, domains: Domains, attribute: str) -> dict[str, float]:
         if not self.not_ruled_out:
@@ -471,18 +426,12 @@ class NpdRecursiveClDiversity(Diversity):
             np.minimum(rarest, occurs, out=rarest)
         return rarest
 
-    def problems(self, domains: Domains) -> list[str]:
-        return [
-            *super().problems(domains),
-            *self.missing_values(domains, "disclosable", self.disclosable),
-            *self.missing_values(domains, "not_ruled_out", self.not_ruled_out),
-        ]
-
     def naming(self, values: PublishedValues) -> Requirement:
-        occurring = {"disclosable": self.occurring(self.disclosable, values)}
-        if self.c2 == 0:  # else a value of W that no row has breaks the promise, and must stay
-            occurring["not_ruled_out"] = self.occurring(self.not_ruled_out, values)
-        return self.model_copy(update=occurring)
+        shown = super().naming(values)
+        if self.c2 == 0:
+            return shown
+        # A value of W that no row has breaks the promise, and must stay.
+        return shown.model_copy(update={"not_ruled_out": self.not_ruled_out})
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         positive = self.positive.sentence(unit)
@@ -512,9 +461,6 @@ class PDiversity(LevelledRequirement, RatioRequirement, Diversity):
     def least_values(self) -> int:
         return 1 if self.non_sensitive else math.ceil(exact(self.l))
 
-    def figure_without_parts(self) -> float:
-        return self.l
-
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         part, whole = self.ratio(values, size, domain)
         figures: Floats = np.where(part > 0, whole / np.maximum(part, 1), np.maximum(size, self.l))
@@ -533,9 +479,6 @@ class PDiversity(LevelledRequirement, RatioRequirement, Diversity):
     def _spread(self, values: ValueCounts, size: Ints, greatest: Ints) -> Ints:
         """Return the rows of each class that the greatest count is compared with."""
         return size
-
-    def accepts(self, figures: Floats) -> Bools:
-        return figures >= self.l
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
         return self.of_sensitive(np.full(len(share), 1 / self.l), domain)

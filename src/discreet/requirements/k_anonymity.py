@@ -13,7 +13,7 @@ from discreet.statements import Statement
 from discreet.table.counts import ClassCounts
 from discreet.table.persons import PersonBasis
 from discreet.table.roles import Unit
-from discreet.typing import Bools, Floats
+from discreet.typing import Floats
 
 
 class KAnonymity(SizeRequirement):
@@ -31,9 +31,6 @@ class KAnonymity(SizeRequirement):
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         return counts.members.astype(np.float64)
-
-    def accepts(self, figures: Floats) -> Bools:
-        return figures >= self.k
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         if self.k == 1:

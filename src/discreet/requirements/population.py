@@ -25,7 +25,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from discreet.knowledge.population_figures import risk_from_weights
-from discreet.requirements.base import TOLERANCE, Algebra, Domains, SizeRequirement, TableTerms
+from discreet.requirements.base import Algebra, Domains, SizeRequirement, TableTerms
 from discreet.requirements.basis import Counting, PopulationSource
 from discreet.requirements.exact_ratios import exact, scaled
 from discreet.statements import Statement
@@ -144,9 +144,6 @@ class KMap(PopulationRequirement):
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         return self.persons(counts)
 
-    def accepts(self, figures: Floats) -> Bools:
-        return figures >= self.k - TOLERANCE  # sums of weights are rounded
-
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         if self.k == 1:
             return Statement(f"k-map.one.{unit.plural}")
@@ -190,9 +187,6 @@ class PopulationRisk(PopulationRequirement):
             return self.risks(counts)
         rows = max(int(counts.members.sum()), 1)
         return np.full(counts.classes, float(self.expected(counts).sum()) / rows)
-
-    def accepts(self, figures: Floats) -> Bools:
-        return figures <= self.at_most + TOLERANCE
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         form = "population-risk.average" if self.of == "average" else "population-risk"

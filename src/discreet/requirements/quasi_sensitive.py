@@ -96,9 +96,6 @@ class QsClDiversity(LinkRequirement):
         head, tail = self._head_and_tail(values, domain)
         return head <= self.c * tail + TOLERANCE
 
-    def accepts(self, figures: Floats) -> Bools:
-        return figures <= self.c + TOLERANCE
-
     def _head_and_tail(self, values: ValueCounts, domain: Domain) -> tuple[Floats, Floats]:
         links = links_of(domain)
         beliefs = LabelPosteriors(values, links, self.weights)
@@ -130,9 +127,6 @@ class QsTCloseness(LinkRequirement):
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         return LabelPosteriors(values, links_of(domain), self.weights).distance(self.distance)
-
-    def accepts(self, figures: Floats) -> Bools:
-        return figures <= self.t + TOLERANCE
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         form = f"qs-t-closeness.{self.distance}.{unit.plural}"

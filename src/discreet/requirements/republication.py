@@ -9,7 +9,6 @@ give a group that keeps them, so no search that generalizes step by step can aim
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -17,11 +16,11 @@ from pydantic import Field
 
 from discreet.requirements.base import Algebra, AttributeRequirement, Domain, RatioRequirement
 from discreet.requirements.covered_values import SparingRequirement
-from discreet.requirements.exact_ratios import by_class, exact
+from discreet.requirements.exact_ratios import by_class
 from discreet.statements import Statement
 from discreet.table.counts import ValueCounts
 from discreet.table.roles import Unit
-from discreet.typing import Bools, Floats, Ints
+from discreet.typing import Floats, Ints
 
 Buckets = Literal["distinct", "equal-multiplicity"]
 
@@ -52,9 +51,6 @@ class MInvarianceRequirement(SparingRequirement):
             figures = np.where(harmless, np.maximum(figures, self.m), figures)
         return figures
 
-    def accepts(self, figures: Floats) -> Bools:
-        return figures >= self.m
-
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
         return self.of_sensitive(np.full(len(share), 1 / self.m), domain)
 
@@ -73,10 +69,6 @@ class RhoDifference(RatioRequirement):
 
     rho: float = Field(gt=0, le=1, description="The greatest belief that an attacker may reach.")
 
-    @property
-    def bound(self) -> Fraction:
-        return exact(self.rho)
-
     def ratio(self, values: ValueCounts, size: Ints, domain: Domain) -> tuple[Ints, Ints]:
         return by_class(np.maximum, values.count, values), size
 
@@ -92,9 +84,6 @@ class SeriesRequirement(AttributeRequirement):
     """A guarantee about all releases of a series, which no single release can prove."""
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
-        raise NotImplementedError(f"{self.name} is judged on a series, not on one release.")
-
-    def accepts(self, figures: Floats) -> Bools:
         raise NotImplementedError(f"{self.name} is judged on a series, not on one release.")
 
 

@@ -16,11 +16,9 @@ p is the share of a value in all counted classes together, q its share in a clas
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -58,23 +56,16 @@ class SharesInLargeClasses(SparingRequirement, RatioRequirement):
     ``k`` beside it.
     """
 
-    @property
-    @abstractmethod
-    def bounds(self) -> tuple[int, float]:
-        """The least number of rows in a class, and the greatest share of a value."""
+    if TYPE_CHECKING:
+        k: int  # of each: the least number of rows in a class
 
     @property
     def needs(self) -> ClassNeeds:  # type: ignore[override]
-        rows, share = self.bounds
-        unbounded = share == 0 or self.non_sensitive
-        return ClassNeeds(rows, 1 if unbounded else math.ceil(1 / exact(share)))
+        unbounded = self.bound == 0 or self.non_sensitive
+        return ClassNeeds(self.k, 1 if unbounded else math.ceil(1 / self.bound))
 
     def passes(self, counts: ClassCounts, domains: Domains) -> Bools:
-        return super().passes(counts, domains) & (counts.members >= self.bounds[0])
-
-    @property
-    def bound(self) -> Fraction:
-        return exact(self.bounds[1])
+        return super().passes(counts, domains) & (counts.members >= self.k)
 
     def ratio(self, values: ValueCounts, size: Ints, domain: Domain) -> tuple[Ints, Ints]:
         return self.greatest(values, domain), size
@@ -100,10 +91,6 @@ class AlphaKAnonymity(SharesInLargeClasses):
         default=None, description="The one value to bound; by default every value."
     )
 
-    @property
-    def bounds(self) -> tuple[int, float]:
-        return self.k, self.alpha
-
     def sparing(self, spared: Spared, sensitive: Sequence[str]) -> list[Requirement]:
         if self.value is not None:  # it names the value that it bounds
             return [self]
@@ -126,14 +113,11 @@ class AlphaKAnonymity(SharesInLargeClasses):
         occurs[values.class_of_entry[bounded]] = values.count[bounded]
         return occurs
 
-    def problems(self, domains: Domains) -> list[str]:
-        wanted = () if self.value is None else (self.value,)
-        return [*super().problems(domains), *self.missing_values(domains, "value", wanted)]
-
     def naming(self, values: PublishedValues) -> Requirement:
-        if self.value is None or self.occurring((self.value,), values):
+        if self.value is None:
             return super().naming(values)
-        return KAnonymity(k=self.k)  # no published row has the value: sizes are all it says
+        # Where no published row has the value, sizes are all it says.
+        return self if self.occurring((self.value,), values) else KAnonymity(k=self.k)
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
         if self.value is None:
@@ -181,10 +165,6 @@ class LkcPrivacy(SharesInLargeClasses):
     @property
     def known_parts(self) -> KnownParts:  # type: ignore[override]
         return KnownParts(columns=self.l)
-
-    @property
-    def bounds(self) -> tuple[int, float]:
-        return self.k, self.c
 
     def sentence(self, unit: Unit = Unit.PERSON) -> str:
         if self.l == 1:
@@ -237,9 +217,6 @@ class BetaLikeness(SparingRequirement):
             within |= ~self.is_sensitive(domain)[values.value]
         return by_class(np.logical_and, within, values)
 
-    def accepts(self, figures: Floats) -> Bools:
-        return figures <= self.beta
-
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
         return self.of_sensitive(np.minimum(share * (1 + self.beta), 1.0), domain)
 
@@ -260,7 +237,9 @@ class DeltaDisclosure(SparingRequirement):
 
     name: ClassVar[str] = "delta-disclosure"
     counting: ClassVar[Counting] = Counting(PersonBasis.MASS)
-    algebra: ClassVar[Algebra] = Algebra("delta", smaller_is_better=True, against_table=True)
+    algebra: ClassVar[Algebra] = Algebra(
+        "delta", smaller_is_better=True, strict=True, against_table=True
+    )
 
     delta: float = Field(
         gt=0, allow_inf_nan=False, description="The bound on |ln(share in class / in table)|."
@@ -276,9 +255,6 @@ class DeltaDisclosure(SparingRequirement):
         )
         figures[lacks] = np.inf
         return figures
-
-    def accepts(self, figures: Floats) -> Bools:
-        return figures < self.delta
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
         return self.of_sensitive(np.minimum(share * math.exp(self.delta), 1.0), domain)

@@ -29,7 +29,7 @@ from discreet.statements import Statement
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.roles import Role, Unit
-from discreet.typing import Bools, Floats, Ints
+from discreet.typing import Floats, Ints
 
 
 class KmAnonymity(AttributeRequirement):
@@ -64,9 +64,6 @@ class KmAnonymity(AttributeRequirement):
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         raise InputError(f"{self.name}: is judged on the sets of a table, not on its classes.")
-
-    def accepts(self, figures: Floats) -> Bools:
-        return figures >= self.k
 
     def problems(self, domains: Domains) -> list[str]:
         return []  # a set needs no knowledge table; the job checks the names

@@ -154,7 +154,7 @@ def test_parts_keep_the_promise_at_nearly_the_same_loss(spark, people, tmp_path,
 def test_the_figures_are_those_that_a_local_measure_of_the_same_folder_finds(
     spark, people, tmp_path, monkeypatch, here
 ):
-    monkeypatch.setattr("discreet.addons.spark.spark_tables.MEASURED_HERE", here)
+    monkeypatch.setattr("discreet.addons.spark.spark_tables.FIGURE_ROWS", here)
     job = Job.load(people / "buckets.yaml")
     made = on_spark(spark, job, tmp_path / "spark")
     found = dc.measure(tmp_path / "spark", original=job).to_dict()
@@ -305,7 +305,7 @@ def test_a_small_release_in_parts_is_attacked_for_its_report(spark, people, tmp_
     made = on_spark(spark, job, tmp_path / "small", attack=30)
     assert made.review.attacks is not None
     assert made.review.attacks.findings
-    monkeypatch.setattr("discreet.pipeline.prove.ATTACKED_HERE", 5)
+    monkeypatch.setattr("discreet.pipeline.prove.FIGURE_ROWS", 5)
     made = on_spark(spark, job, tmp_path / "large", attack=30)
     assert made.review.attacks is None
     assert "rows are more than the 5 that" in made.review.not_attacked

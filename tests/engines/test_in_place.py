@@ -16,13 +16,14 @@ import yaml
 from tests.saving import UNATTACKED
 
 import discreet as dc
-from discreet.addons.places.database_engine import MOST_COMBINATIONS, DatabaseEngine
+from discreet.addons.places.database_engine import DatabaseEngine
 from discreet.addons.places.warehouse import counts_of, table_of
 from discreet.cli.app import app
 from discreet.errors import AuditError, InfeasibleError, InputError
 from discreet.io.databases import writing_tables
 from discreet.pipeline.engine import engine_named
 from discreet.pipeline.run import publish_folder
+from discreet.table.budgets import MOST_STEPS
 
 ROWS = 3000
 METHODS = {
@@ -213,10 +214,10 @@ def test_what_the_engine_refuses(base: Any, tmp_path: Path, monkeypatch: Any) ->
     for message, asked in other.items():
         with pytest.raises(InputError, match=message):
             publish(asked, tmp_path / "release")
-    monkeypatch.setattr("discreet.addons.places.database_engine.MOST_COMBINATIONS", 10)
+    monkeypatch.setattr("discreet.addons.places.database_engine.MOST_STEPS", 10)
     with pytest.raises(InputError, match="combinations of cells, and the engine 'database' takes"):
         publish(job, tmp_path / "release")
-    assert MOST_COMBINATIONS > 10
+    assert MOST_STEPS > 10
     assert tables_in(run) == {"people"}
 
 
@@ -242,7 +243,7 @@ def test_more_rows_than_this_machine_takes_are_not_attacked(
     job = job_for(url, "full-domain")
     release = publish(job, tmp_path / "release")
     assert dc.attack(release, original=job, quick=True).findings
-    monkeypatch.setattr("discreet.addons.places.database_engine.SMALL", ROWS - 100)
+    monkeypatch.setattr("discreet.addons.places.database_engine.FIGURE_ROWS", ROWS - 100)
     release = publish(job, tmp_path / "again", force=True)
     assert release.audit is not None and release.audit.ok
     for step in (dc.attack, dc.measure):

@@ -37,7 +37,7 @@ def _hierarchy(name: str, values: int, groups: tuple[int, ...]) -> Hierarchy:
 
 @pytest.fixture(params=[2**62, 50])  # keys that would pass the limit are grouped in parts
 def table(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Compressed:
-    monkeypatch.setattr(distinct_tuples, "KEY_LIMIT", request.param)
+    monkeypatch.setattr(distinct_tuples, "BEYOND", request.param)
     rng = np.random.default_rng(3)
     codes = [rng.integers(0, values, ROWS) // 2 * 2 % values for values in VALUES]
     names = [str(number) for number in range(len(VALUES))]

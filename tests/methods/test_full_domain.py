@@ -14,11 +14,12 @@ from discreet.methods.base import Task
 from discreet.methods.full_domain import full_domain
 from discreet.methods.full_domain.full_domain import FullDomain, minimal_nodes, suppression_budget
 from discreet.methods.full_domain.manifest_entry import FullDomainEntry
-from discreet.methods.shared.lattice import NODE_LIMIT, Lattice
+from discreet.methods.shared.lattice import Lattice
 from discreet.requirements.base import Requirement
 from discreet.requirements.closeness import TCloseness
 from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversity
 from discreet.requirements.k_anonymity import KAnonymity
+from discreet.table.budgets import TABLE_CELLS
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import Role, ValueType
 
@@ -182,7 +183,7 @@ def test_keys_wider_than_64_bits() -> None:
 def test_too_many_nodes_is_an_error_that_says_what_to_do() -> None:
     with pytest.raises(InputError, match="mondrian"):
         Lattice([4] * 20)
-    assert Lattice([1] * 10).nodes == 1024 < NODE_LIMIT
+    assert Lattice([1] * 10).nodes == 1024 < TABLE_CELLS
 
 
 def test_given_levels_are_published_without_a_search() -> None:

@@ -72,8 +72,8 @@ def test_people_who_fit_several_groups_are_weighed_by_all_assignments(data):
     expected /= expected[0].sum()
     start = np.concatenate([[0], np.cumsum([len(fit) for fit in fits])])
     edges = np.array([group for fit in fits for group in fit], np.int32)
-    most = data.draw(st.sampled_from([0, counting.KEY_LIMIT]))  # without arrays, or with
-    with patch.object(counting, "KEY_LIMIT", most):
+    most = data.draw(st.sampled_from([0, counting.BEYOND]))  # without arrays, or with
+    with patch.object(counting, "BEYOND", most):
         placement = weigh(start, edges, np.ones(len(fits), np.int64), size, 0)
         placement = placement.counted(np.arange(len(fits)))
     assert placement.method == EXACT
@@ -98,7 +98,7 @@ def test_assignments_are_counted_alike_with_arrays_and_without(data):
     primary = np.array([data.draw(st.integers(0, 1)) for _ in sizes], np.int32)
     for kinds in (None, primary, np.zeros(len(sizes), np.int32)):
         found = place_shares(fits, ones, size, kinds)
-        with patch.object(counting, "KEY_LIMIT", 0):
+        with patch.object(counting, "BEYOND", 0):
             expected = place_shares(fits, ones, size, kinds)
         assert (found is None) == (expected is None)
         if found is not None and expected is not None:

@@ -36,9 +36,9 @@ from discreet.pipeline.expected_cost import announce_cost
 from discreet.regular_files import path_of, read_text
 from discreet.report.risk_verdict import READY
 from discreet.statements import Statement
+from discreet.table.budgets import SAMPLE
 
 BUDGET = 60.0  # seconds
-SAMPLE = 2_000  # rows on which changes are tried
 LISTED = 5  # repairs
 BLOCKING = 0.05  # share of the rows without the most frequent value, below which groups grow
 NAMED = 8  # columns of a repair that are named in a line

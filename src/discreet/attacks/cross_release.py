@@ -10,7 +10,7 @@
 
 A world gives every person one value, the same in all releases, such that each group can be
 published as it was. Worlds are counted one by one on components of persons; nothing is said of
-people in components with too many, or beyond the first ``MOST_COMPONENTS``. Where it is not stated
+people in components with too many, or beyond the first ``MOST_STATES``. Where it is not stated
 which people are known to agree, tuple-equivalence takes every pair that may agree in turn, and
 reports the worst.
 
@@ -49,11 +49,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.attacks.series_beliefs import MOST_COMPONENTS, Series, beliefs_together, members_of
+from discreet.attacks.series_beliefs import Series, beliefs_together, members_of
 from discreet.methods.series.beliefs.components import components
 from discreet.methods.series.beliefs.correlation import Value
 from discreet.methods.series.beliefs.enumeration import MOST_PEOPLE
-from discreet.table.budgets import TABLE_CELLS
+from discreet.table.budgets import MOST_STATES, TABLE_CELLS
 from discreet.typing import Ints
 
 ALL = np.iinfo(np.int64).max  # rows left of a person whom no attack concerns
@@ -300,7 +300,7 @@ def _listed_worlds(series: Series) -> Iterator[tuple[NDArray[np.int64], Ints | N
     ordered, start = members_of(component)
     for number in range(len(start) - 1):
         members = ordered[start[number] : start[number + 1]]
-        worlds = _worlds(series, members.tolist()) if number < MOST_COMPONENTS else None
+        worlds = _worlds(series, members.tolist()) if number < MOST_STATES else None
         if worlds is None:
             yield members, None
         else:

@@ -54,6 +54,7 @@ from discreet.releases.registry import kind_of
 from discreet.releases.worlds.counting import Budget, Options, count_worlds
 from discreet.releases.worlds.placement import EXACT
 from discreet.statements import Statement
+from discreet.table.budgets import MOST_STEPS
 from discreet.table.classes import Classes, group_lists
 from discreet.table.code_maps import code_of_text, recoded
 from discreet.table.kernels.lists import (
@@ -231,7 +232,7 @@ def _solve(
     numbered = np.where(known, group_of + first[:-1, None], -1)
     ordered, start = members_of(components(numbered, int(first[-1])))
     chances: dict[int, dict[Row, float]] = {}
-    exact, budget = True, Budget(MOVES)
+    exact, budget = True, Budget(MOST_STEPS)
     for begin, end in pairwise(start):
         people = ordered[begin:end].tolist()
         groups = [
@@ -361,7 +362,6 @@ def candidates(classes: Classes, persons: Persons) -> Ints:
 
 PEOPLE = 40  # of a component that is counted
 STATES = 5000  # of any step of a component
-MOVES = 5_000_000  # of all components of a release together
 
 
 @dataclass(frozen=True, eq=False)
@@ -408,7 +408,7 @@ class Associated(Attack):
         return Statement("inapplicable.one-table") if len(scene.readings) < 2 else None
 
     def run(self, scene: Scene) -> Iterator[Finding]:
-        budget = Budget(MOVES)
+        budget = Budget(MOST_STEPS)
         original = scene.task.table
         sides = [
             [

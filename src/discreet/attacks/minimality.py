@@ -21,7 +21,7 @@ Minimality of Mondrian, class by class: no cut that sizes allow may have passed.
 People of a class who are on the same side of every such cut are of one *type*; a cut sees no
 more of a world than how many rows of each kind every type has. So worlds are counted by these
 numbers, each weighed by the arrangements that it represents, and only where there are more than
-``DEALINGS`` of them are worlds drawn. A class that no cut may divide tells nothing.
+``MOST_STATES`` of them are worlds drawn. A class that no cut may divide tells nothing.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.kinds.base import Kind
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.statements import Statement
+from discreet.table.budgets import MOST_STATES, SAMPLE
 from discreet.table.classes import Classes, group_codes
 from discreet.table.code_maps import recoded
 from discreet.table.coded_table import Column
@@ -59,8 +60,6 @@ RERUN_ROWS = 200
 DRAWN_CELLS = 20_000_000  # rows that are dealt out in all drawn worlds together
 FEWEST_DRAWS = 20
 Z = 4.0
-DEALINGS = 20_000  # ways to deal out a class's rows to its types; beyond, worlds are drawn
-DRAWN = 2000  # worlds of a class where they are drawn
 # Where persons are drawn too: members of a class in all its worlds, and the fewest worlds.
 DRAWN_MEMBERS, FEWEST_DRAWN = 50_000, 100
 
@@ -361,8 +360,8 @@ def leaf_beliefs(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Judged
         if sampled and scene.budget.spent:  # the persons drawn before are a sample too
             judged = int(np.sort(first)[number])
             break
-        most = max(FEWEST_DRAWN, min(DRAWN, DRAWN_MEMBERS // len(leaf.members)))
-        worlds = _worlds_of(leaf, scene.rng, most if sampled else DRAWN)
+        most = max(FEWEST_DRAWN, min(SAMPLE, DRAWN_MEMBERS // len(leaf.members)))
+        worlds = _worlds_of(leaf, scene.rng, most if sampled else SAMPLE)
         drawn = drawn or not worlds.complete
         possible = np.ones(len(worlds.rows), bool)
         for side in leaf.cuts:
@@ -447,17 +446,17 @@ def _worlds_of(leaf: _Leaf, rng: np.random.Generator, most: int) -> _Worlds:
 def deal(rooms: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """(ways, types, kinds) every way to fill the types with so many rows of each kind.
 
-    None where there are more than ``DEALINGS``.
+    None where there are more than ``MOST_STATES``.
     """
     left = rooms[None, :]
     dealt = np.zeros((1, len(rooms), 0), np.int64)
     for rows in count:
-        if len(left) * comb(int(rows) + len(rooms) - 1, len(rooms) - 1) > 50 * DEALINGS:
+        if len(left) * comb(int(rows) + len(rooms) - 1, len(rooms) - 1) > 50 * MOST_STATES:
             return None
         ways = _spreads(int(rows), len(rooms))
         after = left[:, None, :] - ways
         before, way = np.nonzero((after >= 0).all(axis=2))
-        if len(before) > DEALINGS:
+        if len(before) > MOST_STATES:
             return None
         left = after[before, way]
         dealt = np.concatenate([dealt[before], ways[way][:, :, None]], axis=2)

@@ -48,7 +48,7 @@ from discreet.table.assignments import (
     rows_by_value,
     sets_of_groups,
 )
-from discreet.table.budgets import MOST_ENTRIES
+from discreet.table.budgets import MOST_ENTRIES, MOST_STEPS
 from discreet.table.classes import group_codes
 from discreet.table.code_maps import recoded
 from discreet.table.coded_table import Derives, derived_once
@@ -56,7 +56,6 @@ from discreet.table.kernels.lists import entries_of, places_of, starts_of, stret
 from discreet.table.published import GROUP
 from discreet.typing import AnyInts, Bools, Codes, Floats, Ints, Ints32
 
-MATCHED = 5_000_000  # possible rows of all groups; with more, ``matching`` is left out
 ESTIMATE = Statement("figures.scaled-assignments")
 
 
@@ -233,8 +232,8 @@ def _matching(
     primary = names.index(primary_of(scene.manifest))
     size = scene.tables[PEOPLE][GROUP].counts
     possible = Assignments(sets, signatures, primary, size).possible_rows()
-    if possible is None or len(possible.row) > MATCHED:
-        attack.omit(scene, "reader 'matching'", _more_than(MATCHED))
+    if possible is None or len(possible.row) > MOST_STEPS:
+        attack.omit(scene, "reader 'matching'", _more_than(MOST_STEPS))
         return None
     if not possible.complete:
         attack.omit(scene, "reader 'matching'", Statement("omitted.no-assignment"))

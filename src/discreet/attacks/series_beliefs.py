@@ -35,6 +35,7 @@ from discreet.methods.series.beliefs.correlation import Correlation, Value
 from discreet.methods.series.beliefs.estimates import individual, persistence, shares
 from discreet.methods.series.rho_different.shapes import Shapes, distinct_runs, read_run
 from discreet.statements import Statement
+from discreet.table.budgets import MOST_STATES
 from discreet.table.classes import group_lists
 from discreet.table.counts import order_by_class
 from discreet.table.past_releases import History
@@ -241,7 +242,6 @@ def value_matrix(series: Series, correlation: Correlation) -> NDArray[np.float64
 
 
 STAY = Correlation(unstated="stay")
-MOST_COMPONENTS = 20_000  # whose worlds are listed one by one
 
 
 @dataclass(frozen=True)
@@ -291,7 +291,7 @@ def beliefs_together(series: Series) -> tuple[Floats, Bools, Bools]:
         return belief, joined, exact
     assessed = np.zeros(len(exact), bool)
     members, start = members_of(np.where(exact, component, -1))
-    for begin, end in islice(pairwise(start), MOST_COMPONENTS):
+    for begin, end in islice(pairwise(start), MOST_STATES):
         people = members[begin:end]
         if not len(people):
             continue

@@ -19,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
+from discreet.table.budgets import IN_CACHE
 from discreet.table.coded_table import Column, exact_value
 from discreet.table.roles import ColumnSpec, Distance, Role, ValueType
 from discreet.typing import AnyInts, Codes
@@ -95,7 +96,6 @@ NOUN = {
     ValueType.DATE: "dates",
 }
 NAMED_AT_MOST = 5
-RECODED_AT_ONCE = 1 << 16
 _TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 
@@ -374,6 +374,6 @@ def recode(codes: AnyInts, code_of_raw: AnyInts, result: AnyInts) -> None:
 
     A code beyond the last is taken for the last. Short pieces stay in the processor's cache.
     """
-    for start in range(0, len(codes), RECODED_AT_ONCE):
-        part = slice(start, start + RECODED_AT_ONCE)
+    for start in range(0, len(codes), IN_CACHE):
+        part = slice(start, start + IN_CACHE)
         np.take(code_of_raw, codes[part], out=result[part], mode="clip")

@@ -34,6 +34,7 @@ from discreet.io.column_dictionary import as_floats, canonical_text, render
 from discreet.io.csv.layout import LONGEST_MARK, is_packed
 from discreet.io.source import Tell, ignore_progress
 from discreet.regular_files import open_regular
+from discreet.table.budgets import BYTES_AT_ONCE, IN_CACHE
 from discreet.table.coded_table import CodedTable
 from discreet.table.published import PublishedColumn
 from discreet.table.roles import Role, ValueType
@@ -42,7 +43,6 @@ from discreet.typing import AnyInts
 OutputFormat = Literal["csv", "parquet"]
 
 CSV_ROWS = 1 << 17
-CSV_BYTES = 1 << 25  # of a block, at most
 PARQUET_ROWS = 1 << 20
 NEEDS_QUOTES = r'[,"\r\n]'
 HEADER_NEEDS_QUOTES = '[,;\t|"\r\n\ufeff]'  # also characters that look like another delimiter
@@ -118,7 +118,7 @@ def write_csv(
 def _rows_at_once(cells: Sequence[pl.Series]) -> int:
     """Return how many rows a block has, so that it stays small however long the cells are."""
     longest = sum(int(cast(int, text.str.len_bytes().max() or 0)) + 1 for text in cells)
-    return max(1, min(CSV_ROWS, CSV_BYTES // longest))
+    return max(1, min(CSV_ROWS, BYTES_AT_ONCE // longest))
 
 
 def _quoted(cells: pl.Series, pattern: str) -> pl.Series:
@@ -192,7 +192,6 @@ def typed_values(dictionary: pl.Series, kind: ValueType) -> pl.Series:
 
 COMPRESSION = "SNAPPY"  # the only one that discreet writes; its ratio is bounded
 WRITER = "parquet-cpp-arrow version "
-COMPARED_AT_ONCE = 1 << 18
 DENSE_BYTES = 1 << 33  # of one table's cells; above, a Parquet file is not rendered again
 
 
@@ -284,8 +283,8 @@ class _Compared(io.RawIOBase):
 
     def write(self, data: Any) -> int:
         view = memoryview(data).cast("B")
-        for start in range(0, view.nbytes, COMPARED_AT_ONCE):
-            part = bytes(view[start : start + COMPARED_AT_ONCE])  # views compare item by item
+        for start in range(0, view.nbytes, IN_CACHE):
+            part = bytes(view[start : start + IN_CACHE])  # views compare item by item
             if self.different or self.other.read(len(part)) != part:
                 self.different = True
                 raise _DifferentError

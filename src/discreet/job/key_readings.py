@@ -18,6 +18,7 @@ import numpy as np
 from discreet.errors import InputError
 from discreet.hierarchies.other_notations import one_spelling
 from discreet.statements import Statement
+from discreet.table.budgets import MOST_ENTRIES
 from discreet.table.classes import Classes, classes_of, group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels.lists import entries_of, starts_of
@@ -25,7 +26,6 @@ from discreet.typing import Bools, Ints
 
 Reading = Literal["value", "match"]
 SUPPRESSED = ("*",)  # cells that may mean "suppressed", where none are named
-MATCHES = 1 << 26  # rows in all classes of matching rows together
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ def matching(table: CodedTable, cells: Collection[str]) -> CodedTable:
     pairs = list(_matching_classes(classes, quasi, codes, wild))
     of_class, matched = (np.concatenate(side) for side in zip(*pairs, strict=True))
     entries = np.bincount(classes.class_of_row, minlength=classes.count)
-    if entries[matched].sum() > MATCHES:
+    if entries[matched].sum() > MOST_ENTRIES:
         raise InputError(
             "So many rows have suppressed keys that the rows matching each cannot be listed. "
             "Check without --missing match."

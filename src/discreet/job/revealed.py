@@ -27,11 +27,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from discreet.table.budgets import LOOKED_AT
 from discreet.table.coded_table import Column
 from discreet.table.secrets import (
     LEAST_RANKS,
     LEAST_ROWS,
-    LOOKED_AT,
     are_versions,
     find_dependencies,
 )

@@ -48,6 +48,7 @@ from discreet.requirements.population import DeltaPresence
 from discreet.requirements.value_bounds import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
 from discreet.result import Result
 from discreet.statements import Statement
+from discreet.table.budgets import BEYOND
 from discreet.table.counts import count_classes
 from discreet.table.persons import PersonBasis, PersonCounts, Persons, count_persons
 from discreet.table.roles import Unit
@@ -66,7 +67,6 @@ MODELS: tuple[Requirement, ...] = (
     MultiAttributeLDiversity(l=1),
 )
 MASKED = "*"
-_UNREACHED = 2**62  # an l that no class has
 
 
 @dataclass(frozen=True)
@@ -335,7 +335,7 @@ def _measured(task: Task, persons: Persons | None) -> Iterator[tuple[str, Mappin
             worst = np.max if one.algebra.smaller_is_better else np.min
             for name in one.attributes(counts):
                 figure = float(worst(one.figures(counts, domains, name)))
-                if not one.coverage.spared or figure < _UNREACHED:
+                if not one.coverage.spared or figure < BEYOND:
                     figures[name] = figure
         yield model.name, figures
 
@@ -351,9 +351,9 @@ def _of_sensitive_values(
     if all(mark.all() for mark in task.secrets.sensitive_values.values()):
         return [model]
     if isinstance(model, DistinctLDiversity | EntropyLDiversity | PDiversity):
-        model = model.model_copy(update={"l": _UNREACHED})
+        model = model.model_copy(update={"l": BEYOND})
     elif isinstance(model, MultiAttributeLDiversity):
-        model = MultiAttributeLDiversity(l=_UNREACHED)
+        model = MultiAttributeLDiversity(l=BEYOND)
     return of_sensitive_values(
         [model], task.table, task.secrets.sensitive_values, of_persons=of_persons
     )

@@ -82,7 +82,6 @@ def hashing(folder: Path, manifest: Manifest) -> Iterator[None]:
 SAMPLED = 10  # rows that are shown before and after
 SHOWN_COLUMNS = 8
 NOT_ASKED = Statement("not-attacked.not-asked")
-ATTACKED_HERE = 100_000  # rows of a release in parts that are brought to this machine
 
 
 def verify_attacks(
@@ -211,9 +210,9 @@ def _too_much_in_parts(formed: FormedTables, manifest: Manifest) -> str | None:
     """Why a release in parts is not attacked on this machine; None where it is."""
     if manifest.keeps_rows and formed.source_rows() is None:
         return Statement("not-attacked.unknown-persons")
-    if manifest.source_rows <= ATTACKED_HERE:
+    if manifest.source_rows <= FIGURE_ROWS:
         return None
-    return Statement("not-attacked.large", rows=manifest.source_rows, most=ATTACKED_HERE)
+    return Statement("not-attacked.large", rows=manifest.source_rows, most=FIGURE_ROWS)
 
 
 def _kept(

@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.table.budgets import IN_CACHE, TABLE_CELLS
+from discreet.table.budgets import BEYOND, IN_CACHE, TABLE_CELLS
 from discreet.table.coded_table import Column, count_codes
 from discreet.typing import AnyInts, Codes, Ints, Ints32
 
-KEY_LIMIT = 2**62
 HASH_FACTOR = 0x9E3779B97F4A7C15
 
 
@@ -84,7 +83,7 @@ def pack_keys(
     """One int64 key a row, equal exactly where all codes are, and a bound above every key."""
     keys, bound = np.zeros(rows, np.int64), 1
     for column, cardinality in zip(codes, cardinalities, strict=True):
-        if bound * max(cardinality, 1) > KEY_LIMIT:
+        if bound * max(cardinality, 1) > BEYOND:
             packed = _group_keys(keys, bound)
             keys, bound = packed.class_of_row.astype(np.int64), packed.count
         for begin in range(0, rows, IN_CACHE):

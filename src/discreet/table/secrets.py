@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.statements import Statement
+from discreet.table.budgets import LOOKED_AT
 from discreet.table.coded_table import Column, Itself
 from discreet.typing import AnyInts, Floats
 
 NEARLY = 0.05  # the greatest H(B|A) / H(B)
-LOOKED_AT = 5_000  # rows that decide which pairs are counted on all rows
 UNLIKELY = 0.25  # H(B|A) / H(B) on these rows from which a pair is not counted
 SAME_ORDER = 0.99  # the least correlation of the ranks of two versions of one column
 LEAST_RANKS = 20  # distinct values of each

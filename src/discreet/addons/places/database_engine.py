@@ -69,6 +69,7 @@ from discreet.releases.registry import kind_of, kind_of_outcome
 from discreet.releases.singling_out import misstated_singling_out, singling_out
 from discreet.requirements.base import PublishedValues
 from discreet.requirements.judge import limits_knowledge
+from discreet.table.budgets import FIGURE_ROWS, MOST_STEPS
 from discreet.table.coded_table import CodedTable
 from discreet.table.interrupts import interruptible
 from discreet.table.published import PublishedColumn, PublishedTable
@@ -76,8 +77,6 @@ from discreet.table.roles import Role
 from discreet.typing import Ints
 from discreet.utility.settings import MeasureSettings
 
-MOST_COMBINATIONS = 5_000_000  # of cells, which this machine holds
-SMALL = 100_000  # rows of a release whose rows are repeated here for attacks and divergences
 FINGERPRINT = "-- The rows of the table have this fingerprint: sha256 "
 
 
@@ -166,10 +165,10 @@ class DatabaseEngine(AddedEngine[CountedSource, Outcome]):
         warehouse = self._warehouse = opened_warehouse(source.url, job.folder)
         warehouse.run(counts_of(select, warehouse.keys(select, coded)))
         size = int(warehouse.frame(f"SELECT COUNT(*) FROM {COUNTS}").item())
-        if size > MOST_COMBINATIONS:
+        if size > MOST_STEPS:
             raise InputError(
                 f"{warehouse.name}: the published columns have {size:,} combinations of cells, and "
-                f"the engine 'database' takes {MOST_COMBINATIONS:,}. Drop unchanged columns, or "
+                f"the engine 'database' takes {MOST_STEPS:,}. Drop unchanged columns, or "
                 "use --engine local or spark."
             )
         if size == 0:
@@ -390,7 +389,7 @@ class ReadingInPlace(Reading):
 
     def measure(self, manifest: Manifest, settings: MeasureSettings) -> dict[str, Any]:
         task = self._formed.task
-        if settings.divergence and manifest.source_rows <= SMALL:
+        if settings.divergence and manifest.source_rows <= FIGURE_ROWS:
             original = self._formed.original
             return measure_release(self.tables, original, manifest).to_dict(private=True)
         kind = kind_of(manifest.kind)
@@ -415,7 +414,7 @@ def judged(
     if formed is not None:
         problems += formed.problems(manifest, counted)
     readers: tuple[ReaderFinding, ...] = ()
-    if not problems and manifest.published_rows <= min(kind.finding_rows, SMALL):
+    if not problems and manifest.published_rows <= min(kind.finding_rows, FIGURE_ROWS):
         repeated = {name: _repeated(table) for name, table in counted.items()}
         readers = tuple(kind.worlds(repeated, manifest).readers())
     return Audit(
@@ -428,10 +427,10 @@ def _repeated(table: CodedTable) -> CodedTable:
     """Return every row of a counted table; refuse one with too many."""
     if table.weights is None:
         return table
-    if table.rows > SMALL:
+    if table.rows > FIGURE_ROWS:
         raise InputError(
             f"Attacks and divergences need every row here: the table has {table.rows:,}, and the "
-            f"engine 'database' takes {SMALL:,}. Use --engine local to have them."
+            f"engine 'database' takes {FIGURE_ROWS:,}. Use --engine local to have them."
         )
     columns = {name: replace(column, weights=None) for name, column in table.columns.items()}
     rows = np.repeat(np.arange(table.entries), table.weights)

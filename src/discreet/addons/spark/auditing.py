@@ -39,13 +39,13 @@ from discreet.releases.singling_out import (
     unique_by,
     worst_table,
 )
+from discreet.table.budgets import BYTES_AT_ONCE
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable
 from discreet.table.published import GROUP
 from discreet.table.roles import Role, Unit
 from discreet.utility.cell_sums import CellSums
 
-READ_AT_ONCE = 1 << 24
 LOOKED_AT = 1 << 16  # first places of each table whose orders are compared (audit/row_order.py)
 
 
@@ -274,7 +274,7 @@ def _cut_out(file: WrittenFile, folder: Path) -> Path:
         cut.write(read_header(whole))
         whole.seek(begin)
         left = end - begin
-        while left and (piece := whole.read(min(left, READ_AT_ONCE))):
+        while left and (piece := whole.read(min(left, BYTES_AT_ONCE))):
             cut.write(piece)
             left -= len(piece)
     return place

@@ -37,12 +37,12 @@ from discreet.methods.shared.hilbert import task_keys
 from discreet.methods.shared.person_groups import group_persons
 from discreet.requirements.base import Requirement
 from discreet.requirements.quasi_sensitive import LinkRequirement
+from discreet.table.budgets import SAMPLE
 from discreet.table.classes import Classes
 from discreet.table.counts import count_classes
 from discreet.typing import Codes, Ints
 
-SAMPLE = 200_000  # rows that the driver learns the first cuts from, and
-SAMPLE_OF_PART = 2_000  # at least this many of each part
+LEARNED_FROM = 200_000  # rows that the driver learns the first cuts from
 STRETCHES, STRETCH = 64, 4096  # of the curve in a part at most, and rows of one at least
 
 FEWER = 4  # times fewer parts are tried where some part can't keep a guarantee that all can
@@ -224,7 +224,7 @@ def place_rows(rows: EncodedRows, assign: Assign, parts: int) -> PlacedRows:
 def _sample(rows: EncodedRows, parts: int) -> tuple[Task, float]:
     """A sample of the rows as a task, and its share of them."""
     plan, lookups = rows.plan, rows.lookups
-    share = min(1.0, max(SAMPLE, SAMPLE_OF_PART * parts) / rows.count)
+    share = min(1.0, max(LEARNED_FROM, SAMPLE * parts) / rows.count)
     names = [rows.place_of[name] for name in plan.coded]
     folder = rows.staging / f"sample-{new_name()}"
     folder.mkdir()

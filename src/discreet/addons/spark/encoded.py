@@ -31,7 +31,7 @@ from discreet.typing import Codes, PersonHashes
 
 HOLDER = "holder"  # a person who has a value
 ROW = "row"  # the number of a row in the table's order
-ROWS_OF_SPLIT = 1 << 33  # numbers of rows of one split
+ROWS_OF_SPLIT = 1 << 33  # numbers of rows, or of persons, of one split
 Lookup = tuple[Any, Codes]  # the raw values of a column as text, and the code of each
 
 

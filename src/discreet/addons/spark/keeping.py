@@ -45,7 +45,6 @@ from discreet.table.roles import Role, Unit
 from discreet.typing import Codes, Ints
 
 METHODS = ("mondrian", "msa-diversity")
-OF_PARTITION = 2**32  # numbers of persons of one partition
 Assign = Callable[[Mapping[str, Any]], NDArray[np.integer]]  # from columns to the parts of rows
 
 
@@ -126,7 +125,7 @@ def numbered_persons(
         assert job.person is not None
         agreement = Agreement.of([*table, *named.values()], job.person.column, persons)
         context: Any = TaskContext.get()
-        numbers = persons.number + context.partitionId() * OF_PARTITION
+        numbers = persons.number + context.partitionId() * ROWS_OF_SPLIT
         # Write the rows with the numbers of their persons and of their places in the source.
         numbered = rows.append_column(PERSON_NUMBER, pa.array(numbers))
         numbered = numbered.append_column(SOURCE, rows.column(ROW))

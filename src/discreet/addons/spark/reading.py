@@ -39,9 +39,9 @@ from discreet.job.identifying import Uses
 from discreet.job.model import Job
 from discreet.job.proposing.untyped_table import suggest_type
 from discreet.pipeline.read import require_columns, source_of, specs_of_job, specs_of_others
+from discreet.table.budgets import LOOKED_AT
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import ColumnSpec, Role, ValueType
-from discreet.table.secrets import LOOKED_AT
 
 JAVA_NAMES = {"iso8859-1": "ISO-8859-1", "ascii": "US-ASCII"}  # of encodings, where they differ
 VALUES_LOOKED_AT = 1000  # of an unchanged column

@@ -48,6 +48,7 @@ from discreet.releases.manifest import Manifest, Promise, ReaderFinding, Singlin
 from discreet.releases.measure import measure_release
 from discreet.releases.registry import kind_of
 from discreet.requirements.base import PublishedValues
+from discreet.table.budgets import FIGURE_ROWS
 from discreet.table.coded_table import CodedTable
 from discreet.table.interrupts import timing
 from discreet.utility.settings import MeasureSettings
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from discreet.addons.spark.spark_engine import SparkEngine
 
 Files = Mapping[str, Sequence[WrittenFile]]
-MEASURED_HERE = 100_000  # rows of a table whose divergences are measured on this machine
 
 
 @dataclass(eq=False, kw_only=True)
@@ -242,7 +242,7 @@ class SparkReading(Reading):
         )  # fmt: skip
 
     def measure(self, manifest: Manifest, settings: MeasureSettings) -> dict[str, Any]:
-        if settings.divergence and manifest.source_rows <= MEASURED_HERE:
+        if settings.divergence and manifest.source_rows <= FIGURE_ROWS:
             original = self._formed.original
             return measure_release(self.tables, original, manifest).to_dict(private=True)
         sums = joined_sums(self._results)

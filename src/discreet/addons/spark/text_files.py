@@ -28,8 +28,7 @@ from discreet.io.csv.layout import (
 from discreet.io.csv.numbered_cells import whole_records
 from discreet.io.source import Source
 from discreet.regular_files import open_regular
-
-READ_AT_ONCE = 1 << 24
+from discreet.table.budgets import BYTES_AT_ONCE
 
 
 class SplitCellError(Exception):
@@ -59,7 +58,7 @@ class FileStretch:
         with open_regular(self.source.path) as file:
             begin, end = self.bounds(file)
             file.seek(begin)
-            while begin < end and (read := file.read(min(READ_AT_ONCE, end - begin))):
+            while begin < end and (read := file.read(min(BYTES_AT_ONCE, end - begin))):
                 quotes += read.count(quote)
                 begin += len(read)
         if quotes % 2:

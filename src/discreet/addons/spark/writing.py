@@ -25,10 +25,9 @@ from discreet.addons.spark.recording import Numbering
 from discreet.addons.spark.session import Workers
 from discreet.io.frames import factorize
 from discreet.io.writing import OutputFormat, write_table
+from discreet.table.budgets import BYTES_AT_ONCE
 from discreet.table.published import GROUP, PublishedColumn
 from discreet.table.roles import Role
-
-COPIED_AT_ONCE = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -174,7 +173,7 @@ def put_together(
                 if not number:
                     whole.write(header)
                 begin = whole.tell()
-                shutil.copyfileobj(part, whole, COPIED_AT_ONCE)
+                shutil.copyfileobj(part, whole, BYTES_AT_ONCE)
             stretches.append(replace(file, path=str(place), stretch=(begin, whole.tell())))
             Path(file.path).unlink()
     return place.name, stretches

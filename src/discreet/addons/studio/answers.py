@@ -16,9 +16,9 @@ from starlette.responses import Response
 
 from discreet import DiscreetError, InfeasibleError, JobError, PromiseError, RiskError
 from discreet.statements import Statement, in_language, speaking
+from discreet.table.budgets import BYTES_AT_ONCE
 
 LANGUAGES = ("en", "de", "tr")
-LARGEST_BODY = 16 * 2**20  # bytes of JSON
 
 
 class RefusedError(Exception):
@@ -101,8 +101,8 @@ async def read_json(request: Request) -> Mapping[str, Any]:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > LARGEST_BODY:
-            raise RefusedError(413, f"The request has more than {LARGEST_BODY:,} bytes.")
+        if len(body) > BYTES_AT_ONCE:
+            raise RefusedError(413, f"The request has more than {BYTES_AT_ONCE:,} bytes.")
     if not body:
         return {}
     try:

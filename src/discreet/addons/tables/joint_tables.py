@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.hierarchies.coverage import cover
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.table.budgets import TABLE_CELLS
+from discreet.table.budgets import IN_CACHE, TABLE_CELLS
 from discreet.table.coded_table import CodedTable, Column
 from discreet.typing import Codes, Floats, Ints, Singles
 
@@ -152,9 +152,6 @@ class Neighbours:
     distance: Floats  # (targets,) from the nearest row by all columns
 
 
-CHUNK = 1 << 14  # published rows at a time, so that their distances stay in the cache
-
-
 def nearest_rows(
     joint: JointTables,
     targets: Ints,
@@ -175,11 +172,11 @@ def nearest_rows(
     least = {key: np.full(len(targets), np.inf, np.float32) for key in sets}
     row = {key: np.zeros(len(targets), np.int64) for key in sets}
     least_of_all = np.full(len(targets), np.inf, np.float32)
-    size = min(CHUNK, joint.rows)
+    size = min(IN_CACHE, joint.rows)
     by_column = np.empty((len(gauges), size), np.float32)
     total, part = np.empty(size, np.float32), np.empty(size, np.float32)
-    for start in range(0, joint.rows, CHUNK):
-        rows = slice(start, min(start + CHUNK, joint.rows))
+    for start in range(0, joint.rows, IN_CACHE):
+        rows = slice(start, min(start + IN_CACHE, joint.rows))
         width = rows.stop - start
         for target in range(len(targets)):
             # The distances by column, and their sum.

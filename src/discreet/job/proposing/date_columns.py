@@ -9,13 +9,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.job.proposing.value_forms import Shape
+from discreet.table.budgets import LOOKED_AT
 from discreet.table.coded_table import Column
 from discreet.table.roles import ValueType
 
 DATE_FORMATS = (
     "%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d",
 )  # fmt: skip
-LOOKED_AT = 5000  # rows
 YEAR = 365.25
 OLDEST = 115  # years
 LIVES = 15  # years that persons have lived on average before an event, at least

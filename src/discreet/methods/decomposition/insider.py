@@ -35,13 +35,13 @@ import numpy as np
 from discreet.methods.decomposition.noise import Noise, SensitiveTable
 from discreet.methods.decomposition.noise_support import sets_of_noise
 from discreet.table.assignments import Sets, supporting_rows
+from discreet.table.budgets import TABLE_CELLS
 from discreet.table.kernels.lists import distinct_values, entries_of, places_of
 from discreet.typing import Bools, Floats, Ints, Ints32
 
 GROUP_SIZE = 5  # times ℓ, as far as the counts of the primary attribute allow
 ROUNDS = 8  # of longer lists; each list gets one value of an attribute in a round
 SCALINGS = 30  # of the masses in a round
-ROWS = 2**24  # within all sets; with more, lists and groups stay as they are
 MOST_ABOVE = 0.005  # share of persons; half of the 1 % that is aimed at: beliefs are estimates
 MOST_BY_COUNTS = 0.009  # share of persons, where beliefs by the number of rows count as well
 BELIEVED = 0.5  # the bound on an acquaintance: above it, a verdict counts a value as believed
@@ -153,7 +153,7 @@ class Beliefs:
     @classmethod
     def of(cls, sensitive: SensitiveTable, sets: Sets, size: Ints) -> Beliefs | None:
         """Scale the masses of the rows within the sets; None where there are too many."""
-        begin, row = supporting_rows(sets, sensitive.codes, 0, ROWS)
+        begin, row = supporting_rows(sets, sensitive.codes, 0, TABLE_CELLS)
         if row is None:
             return None
         mass, group = _masses(sets, begin, row, size, sensitive.classes.size)

@@ -20,6 +20,7 @@ from discreet.knowledge.table import every_label
 from discreet.methods.quasi_sensitive.outcomes import RowTerms, group_outcomes
 from discreet.methods.quasi_sensitive.search import branch_and_bound, greedy
 from discreet.methods.quasi_sensitive.state import Principles, State, form, new_state, passes
+from discreet.table.budgets import BEYOND
 from discreet.table.classes import group_lists
 from discreet.table.interrupts import stop_flag
 from discreet.table.kernels import kernel
@@ -28,7 +29,6 @@ from discreet.typing import Bools, Floats, Ints, StopFlag, Words
 
 UNSOLVED, INFEASIBLE, SOLVED, OPTIMAL, UNTOUCHED = -2, -1, 1, 2, 3  # what became of a group
 MOST_OUTCOMES = 4096  # of a row; with more a result is not proved
-WITHOUT_END = 2**62
 BATCH = 64  # groups
 FIRST_NODES = 256  # of a budget in seconds
 
@@ -83,13 +83,13 @@ def remove_terms(
     # Rows that stay as they are link to no set of their own, so that all their terms are kept.
     sets = np.zeros((len(rows.kind), len(rows.every_label)), np.uint64)
     unproved = np.arange(groups.count)
-    budget = WITHOUT_END if exact else nodes if seconds is None else FIRST_NODES
+    budget = BEYOND if exact else nodes if seconds is None else FIRST_NODES
     with stop_flag(seconds) as stop:
 
         def search(batch: Ints) -> None:
             _search_rows(
                 batch, groups.row_start, rows, new_state(principles), new_state(principles),
-                principles, budget, WITHOUT_END if exact else MOST_OUTCOMES, sets, removal.status,
+                principles, budget, BEYOND if exact else MOST_OUTCOMES, sets, removal.status,
                 removal.nodes, stop,
             )  # fmt: skip
 

@@ -14,13 +14,13 @@ import numpy as np
 
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.methods.shared.lattice import Node
-from discreet.table.classes import KEY_LIMIT, Classes, classes_of, group_codes
+from discreet.table.budgets import AT_ONCE, BEYOND
+from discreet.table.classes import Classes, classes_of, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, count_values, order_by_class
 from discreet.typing import AnyInts, Codes, Ints
 
 BLOCK = 4096  # combinations of values that are looked up together: a table that stays in the cache
-TABLES = 2**22  # entries of the tables of blocks that are kept
 SPARSE = 16  # possible entries for each one that occurs, from which on sorting is faster
 
 
@@ -121,7 +121,7 @@ class Compressed:
             if nodes == 1:
                 continue
             chosen = number if chosen_tuples is None else number.take(chosen_tuples)
-            if codes and bounds[-1] * nodes <= KEY_LIMIT:
+            if codes and bounds[-1] * nodes <= BEYOND:
                 codes[-1] += (of_number * bounds[-1]).take(chosen)
                 bounds[-1] *= nodes
             else:
@@ -139,7 +139,7 @@ class Compressed:
                 of_number = np.add.outer(of_number, of_leaf.node_of_leaf * nodes).ravel()
                 nodes *= of_leaf.nodes
             numbered = of_number, nodes
-            if len(of_number) * len(self._nodes) < TABLES:
+            if len(of_number) * len(self._nodes) < AT_ONCE:
                 self._nodes[place, levels] = numbered
         return numbered
 

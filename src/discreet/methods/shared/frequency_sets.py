@@ -16,14 +16,13 @@ import numpy as np
 
 from discreet.methods.shared.distinct_tuples import ClassValueCounts, Compressed
 from discreet.methods.shared.lattice import Node
+from discreet.table.budgets import MOST_ENTRIES
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, RefinedCounts
 from discreet.typing import Codes, Ints
 
 Made = TypeVar("Made")
-
-CACHE_LIMIT = 2**26  # classes kept in all known sets together
 
 
 class FrequencySet:
@@ -153,7 +152,7 @@ class FrequencySets:
         self._by_node = {bottom: first}
         self._levels = np.zeros((len(bottom), 64), np.int16)  # (q, known and room for more)
         self._classes = np.full(64, table.tuples)  # (known and room for more,)
-        self._room = CACHE_LIMIT - table.tuples
+        self._room = MOST_ENTRIES - table.tuples
 
     def __getitem__(self, node: Node) -> FrequencySet:
         known = self._by_node.get(node)

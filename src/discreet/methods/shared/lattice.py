@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
+from discreet.table.budgets import TABLE_CELLS
 from discreet.typing import Floats
 
 Node = tuple[int, ...]  # a level for each quasi-identifier
-
-NODE_LIMIT = 2**24
 
 
 class Lattice:
@@ -22,10 +21,10 @@ class Lattice:
     def __init__(self, heights: Sequence[int]) -> None:
         self.shape = np.array(heights, np.int64) + 1
         self.nodes = math.prod(height + 1 for height in heights)
-        if self.nodes > NODE_LIMIT:
+        if self.nodes > TABLE_CELLS:
             raise InputError(
                 f"full-domain: {len(heights)} quasi-identifiers have {self.nodes} combinations of"
-                f" levels; an exact search takes up to {NODE_LIMIT}. Give the hierarchies fewer"
+                f" levels; an exact search takes up to {TABLE_CELLS}. Give the hierarchies fewer"
                 " levels, make some attributes insensitive or drop them, or use mondrian."
             )
 

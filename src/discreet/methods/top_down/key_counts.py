@@ -17,13 +17,13 @@ import numpy as np
 
 from discreet.requirements.attackers.judging import Demand
 from discreet.requirements.base import Domains
+from discreet.table.budgets import AT_ONCE
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, ValueCounts, count_classes
 from discreet.table.kernels import kernel
 from discreet.typing import AnyInts, Bools, Codes, Ints
 
-COUNTED = 2**22  # counts that are kept at once
 SPARSE = 8  # possible keys for each row, above which keys are numbered by those that occur
 
 
@@ -96,7 +96,7 @@ class KeyGroups:
     ) -> Iterator[tuple[Ints, ClassCounts]]:
         """Yield the groups of some columns with each of those after, and the child of each."""
         values = [column.cardinality for column in self.judged] or [1]
-        room = max(COUNTED // (key.bound * max(values)), int(widths[after:].max(initial=1)))
+        room = max(AT_ONCE // (key.bound * max(values)), int(widths[after:].max(initial=1)))
         begin = after
         while begin < len(widths) or begin == after:
             # As many columns at once as counts fit in memory.

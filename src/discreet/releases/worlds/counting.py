@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.table.classes import KEY_LIMIT
+from discreet.table.budgets import BEYOND
 from discreet.typing import AnyInts, Floats, Ints
 
 
@@ -54,7 +54,7 @@ def count_worlds(
     widths = [number + 1 for number in room]
     units = list(accumulate(widths, mul, initial=1))
     marks = 1 << max((len(np.unique(c.kind)) for c in choices if c.kind is not None), default=0)
-    whole: Any = np.int64 if units[-1] * marks < KEY_LIMIT else object
+    whole: Any = np.int64 if units[-1] * marks < BEYOND else object
     unit, width = np.array(units[:-1], whole), np.array(widths, whole)
     state, taken_kinds = np.array([units[-1] - 1], whole), np.zeros(1, whole)
     weight = np.ones(1)

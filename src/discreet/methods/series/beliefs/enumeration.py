@@ -26,12 +26,11 @@ from discreet.methods.series.beliefs.chains import (
     beliefs_alone,
     chains_of,
 )
+from discreet.table.budgets import MOST_STATES, TABLE_CELLS
 from discreet.table.kernels import kernel
 from discreet.typing import Bools, Floats, Ints, Ints32
 
-MOST_STATES = 20_000  # of one release
 MOST_PEOPLE = 48  # of one component
-MOST_STEPS = 20_000_000  # pairs of states of neighbouring releases
 
 EXACT = 1
 IMPOSSIBLE = 0  # no world agrees with what was published
@@ -229,7 +228,7 @@ def _sum_forward(shared: Bools, step: Floats, states: States, forward: Floats) -
         forward[first:end] = 0.0 if before >= 0 else 1.0
         # Sum what leads to each state; states that are alike are summed once.
         if before >= 0:
-            if float(end - first) * (begin[before + 1] - begin[before]) > MOST_STEPS:
+            if float(end - first) * (begin[before + 1] - begin[before]) > TABLE_CELLS:
                 return TOO_LARGE
             targets = first + np.flatnonzero(alike[first:end] == np.arange(first, end))
             product, moved = np.ones(entry.shape[1] + 1), np.empty(len(targets))

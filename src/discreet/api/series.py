@@ -51,7 +51,7 @@ from discreet.ledger.record import (
     M_INVARIANCE,
     RHO_DIFFERENT,
     Contents,
-    SignatureArrays,
+    GroupSignatures,
     least_rho,
 )
 from discreet.ledger.settings import LedgerSettings, hex_of
@@ -317,8 +317,14 @@ def _layers(read: Sequence[Read], recorded: Sequence[Contents]) -> dict[str, lis
             layers = {column.name: _layer_of_table(table, column) for column in table.sensitive}
         else:
             layers = {
-                name: Layer([str(group + 1) for group in range(recorded[number].groups)], *own)
-                for name, own in recorded[number].signature_arrays.items()
+                name: Layer(
+                    [str(group + 1) for group in range(recorded[number].groups)],
+                    signatures.start,
+                    signatures.value.astype(np.int64),
+                    signatures.count.astype(np.int64),
+                    signatures.values,
+                )
+                for name, signatures in recorded[number].signatures.items()
             }
         for name, layer in layers.items():
             by_attribute.setdefault(name, [None] * len(read))[number] = layer
@@ -341,19 +347,18 @@ def _class_problems(number: int, contents: Contents, tables: Mapping[str, CodedT
     (table,) = tables.values()
     of_class = table.classes.class_of_row
     for column in table.sensitive:
-        layer = contents.signature_arrays.get(column.name)
+        signatures = contents.signatures.get(column.name)
         published = pl.DataFrame({"group": of_class, "value": column.text.gather(column.codes)})
         counted = published.group_by("group", "value").len("count")
-        if layer is None or _signatures_of(counted) != _signatures_of(_counted(layer)):
+        if signatures is None or _signatures_of(counted) != _signatures_of(_counted(signatures)):
             return [Statement("series.other-groups", release=number)]
     return []
 
 
-def _counted(layer: SignatureArrays) -> pl.DataFrame:
-    start, value, count, values = layer
-    group = np.repeat(np.arange(len(start) - 1), np.diff(start))
-    names = pl.Series(values, dtype=pl.String).gather(value)
-    return pl.DataFrame({"group": group, "value": names, "count": count})
+def _counted(signatures: GroupSignatures) -> pl.DataFrame:
+    group = np.repeat(np.arange(len(signatures.start) - 1), np.diff(signatures.start))
+    names = pl.Series(signatures.values, dtype=pl.String).gather(signatures.value)
+    return pl.DataFrame({"group": group, "value": names, "count": signatures.count})
 
 
 def _signatures_of(counted: pl.DataFrame) -> list[tuple[tuple[Value, int], ...]]:

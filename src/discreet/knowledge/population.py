@@ -12,7 +12,7 @@ from discreet.errors import InputError
 from discreet.hierarchies.covering_classes import coverages_of, fitting_groups
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.table.classes import Classes, classes_of, group_codes
-from discreet.table.code_maps import code_of_value
+from discreet.table.code_maps import code_of_value, recoded
 from discreet.table.coded_table import CodedTable, Column
 from discreet.typing import Codes, Ints, Ints32
 
@@ -80,19 +80,12 @@ class Population:
 
     def kind_of_row(self, table: CodedTable) -> Codes:
         """(rows,) The kind of each row of a table that ``recoded`` made."""
-        columns, table_columns = self.table.quasi_identifiers, table.quasi_identifiers
-        names = [column.name for column in table_columns]
-        kinds = [self.table[name].codes[self.kinds.first_row] for name in names]
-        both = [
-            np.concatenate([mine, column.codes]).astype(np.int32)
-            for mine, column in zip(kinds, table_columns, strict=True)
-        ]
+        columns = table.quasi_identifiers
+        classes = self._with_kinds(columns, [column.codes for column in columns], table.rows)
         count = self.kinds.count
-        sizes = [column.cardinality for column in table_columns]
-        classes = group_codes(both, sizes, count + table.rows).class_of_row
-        kind = np.full(count + table.rows, -1, np.int32)
-        kind[classes[:count]] = np.arange(count)
-        row_kinds = kind[classes[count:]]
+        kind = np.full(classes.count, -1, np.int32)
+        kind[classes.class_of_row[:count]] = np.arange(count)
+        row_kinds = kind[classes.class_of_row[count:]]
         absent = int((row_kinds < 0).sum())
         if absent:
             raise InputError(
@@ -101,6 +94,17 @@ class Population:
                 "lacks."
             )
         return row_kinds
+
+    def _with_kinds(self, columns: Sequence[Column], codes: Sequence[Codes], rows: int) -> Classes:
+        """The classes of the kinds, then of another table's rows in the population's codes."""
+        mine = [self.table[column.name] for column in columns]
+        both = [
+            np.concatenate([column.codes[self.kinds.first_row], theirs])
+            for column, theirs in zip(mine, codes, strict=True)
+        ]
+        # A value that the population lacks has one code beyond.
+        sizes = [column.cardinality + 1 for column in mine]
+        return group_codes(both, sizes, self.kinds.count + rows)
 
     def same_people(self, other: Population) -> bool:
         """Whether another population has the same persons, by their quasi-identifiers."""
@@ -111,16 +115,8 @@ class Population:
 
     def alike(self, columns: Sequence[Column], rows: int) -> Ints:
         """For each kind, how many rows of another table agree with it in all given columns."""
-        population_columns = [self.table[column.name] for column in columns]
-        codes: list[Codes] = []
-        for mine, theirs in zip(population_columns, columns, strict=True):
-            code = code_of_value(mine, theirs)
-            code[code < 0] = mine.cardinality
-            kinds = mine.codes[self.kinds.first_row]
-            codes.append(np.concatenate([kinds, code.astype(np.int32)[theirs.codes]]))
-        kinds_count = self.kinds.count
-        classes = group_codes(
-            codes, [c.cardinality + 1 for c in population_columns], kinds_count + rows
-        )
-        seen = np.bincount(classes.class_of_row[kinds_count:], minlength=classes.count)
-        return seen[classes.class_of_row[:kinds_count]]
+        codes = [recoded(self.table[column.name], column) for column in columns]
+        classes = self._with_kinds(columns, codes, rows)
+        count = self.kinds.count
+        seen = np.bincount(classes.class_of_row[count:], minlength=classes.count)
+        return seen[classes.class_of_row[:count]]

@@ -31,7 +31,7 @@ whatever the distribution of λ.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import exp, inf, lgamma, log, log1p, sqrt
 from typing import Any
 
@@ -281,6 +281,11 @@ class Interval:
     low: float
     high: float
 
+    @classmethod
+    def exact(cls, figure: float) -> Interval:
+        """A number that is known."""
+        return cls(float(figure), float(figure), float(figure))
+
     def __str__(self) -> str:
         if self.low == self.high:
             return f"{self.estimate:,.0f}"
@@ -350,15 +355,11 @@ def estimate_uniqueness(
     estimate = UniquenessEstimate(rows, uniques, fraction)
     reason = _reason(estimate, weights)
     if reason is not None:
-        return UniquenessEstimate(rows, uniques, fraction, reason=reason)
+        return replace(estimate, reason=reason)
     if fraction > 0.999:  # the whole population
-        alone, classes = float(uniques), float(len(sizes))
-        return UniquenessEstimate(
-            rows, uniques, fraction, Interval(alone, alone, alone),
-            Interval(classes, classes, classes),
-        )  # fmt: skip
+        return replace(estimate, uniques=Interval.exact(uniques), links=Interval.exact(len(sizes)))
     if uniques == 0:
-        return UniquenessEstimate(rows, uniques, fraction, Interval(0.0, 0.0, 0.0))
+        return replace(estimate, uniques=Interval.exact(0))
     # Fit the mixture; sizes that it cannot explain are not those of a sample.
     mixture = SizeMixture.of(sizes, fraction)
     best = mixture.fit(mixture.unique_in_both, 0.0)
@@ -368,9 +369,7 @@ def estimate_uniqueness(
             "the sizes of groups are not those of a random sample of persons (deviance "
             f"{deviance:.0f} over {bands} sizes)"
         )
-        return UniquenessEstimate(
-            rows, uniques, fraction, reason=reason, deviance=deviance, bands=bands
-        )
+        return replace(estimate, reason=reason, deviance=deviance, bands=bands)
     # A model is stated only where it agrees with the interval.
     alike = _predicted(mixture, mixture.unique_in_both, best, uniques)
     models = {
@@ -400,15 +399,9 @@ def estimate_uniqueness(
 def counted_uniqueness(sizes: Ints, people: Ints) -> UniquenessEstimate:
     """The same where a population table shows the persons of each class."""
     alone = sizes == 1
-    both = float((alone & (people == 1)).sum())
-    links = float((sizes / np.maximum(people, 1)).sum())
-    return UniquenessEstimate(
-        int(sizes.sum()),
-        int(alone.sum()),
-        1.0,
-        Interval(both, both, both),
-        Interval(links, links, links),
-    )
+    both = Interval.exact((alone & (people == 1)).sum())
+    links = Interval.exact((sizes / np.maximum(people, 1)).sum())
+    return UniquenessEstimate(int(sizes.sum()), int(alone.sum()), 1.0, both, links)
 
 
 def _advised(agreeing: Mapping[str, float], fraction: float) -> str | None:

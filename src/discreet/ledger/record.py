@@ -35,8 +35,6 @@ from discreet.typing import Ints, Ints32, PersonHashes
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
 
-SignatureArrays = tuple[Ints, Ints, Ints, tuple[str | None, ...]]
-
 
 class DamagedLedgerError(InputError):
     """A ledger that was tampered with or damaged; ``problem`` says where."""
@@ -78,19 +76,6 @@ class Contents:
     @property
     def groups(self) -> int:
         return len(self.counterfeits)
-
-    @property
-    def signature_arrays(self) -> dict[str, SignatureArrays]:
-        """By attribute: where the values of each group start, the values, their counts, texts."""
-        return {
-            name: (
-                signature.start,
-                signature.value.astype(np.int64),
-                signature.count.astype(np.int64),
-                signature.values,
-            )
-            for name, signature in self.signatures.items()
-        }
 
     def pack(self) -> bytes:
         """The block of bytes that a database keeps."""
@@ -160,19 +145,7 @@ class Entry:
 
     def facts(self) -> dict[str, Any]:
         """All that the seal covers, but for the seal before it."""
-        return {
-            "number": self.number,
-            "folder": self.folder,
-            "folder_hash": self.folder_hash,
-            "recorded": self.recorded,
-            "method": self.method,
-            "parameters": self.parameters,
-            "published_rows": self.published_rows,
-            "held_back": self.held_back,
-            "counterfeits": self.counterfeits,
-            "groups": self.groups,
-            "contents_hash": self.contents_hash,
-        }
+        return {name: fact for name, fact in vars(self).items() if name not in ("seal", "pending")}
 
     def sealed_by(self, key: bytes, before: str) -> str:
         """The seal that the entry must carry."""

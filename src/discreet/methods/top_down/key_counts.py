@@ -20,8 +20,7 @@ from discreet.requirements.base import Domains
 from discreet.table.budgets import AT_ONCE
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
-from discreet.table.counts import ClassCounts, ValueCounts, count_classes
-from discreet.table.kernels import kernel
+from discreet.table.counts import ClassCounts, ValueCounts, count_cells, count_classes
 from discreet.typing import AnyInts, Bools, Codes, Ints
 
 SPARSE = 8  # possible keys for each row, above which keys are numbered by those that occur
@@ -113,14 +112,14 @@ class KeyGroups:
                 counted = np.zeros(key.bound * count * int(widths_at_once.sum()), np.int64)
                 both = key.of_row * count
                 both += value
-                _count_cells(both, key.bound * count, places, widths_at_once, counted)
+                count_cells(both, key.bound * count, places, widths_at_once, counted)
                 counts_of_cells.append(counted.reshape(-1, count))
             # Keep the groups that occur.
             size = counts_of_cells[0].sum(axis=1)
             occurs = np.flatnonzero(size)
             of_child = np.tile(key.child, int(widths_at_once.sum()))
             sparse = {
-                column.name: _sparse(counted[occurs], column)
+                column.name: ValueCounts.of_table(counted[occurs], column)
                 for column, counted in zip(self.judged, counts_of_cells, strict=False)
             }
             yield of_child[occurs], ClassCounts(size[occurs], sparse)
@@ -181,24 +180,3 @@ def _packed(codes: Sequence[Codes], bounds: Sequence[int]) -> _Keys:
         key *= width
         key += code
     return _Keys(key, bound, np.repeat(np.arange(bounds[0]), bound // bounds[0]))
-
-
-def _sparse(counted: Ints, column: Column) -> ValueCounts:
-    group, value = np.nonzero(counted)
-    start = np.concatenate(([0], np.cumsum(np.bincount(group, minlength=len(counted)))))
-    return ValueCounts(
-        start.astype(np.int64), value.astype(np.int32), counted[group, value],
-        column.cardinality, column.reference,
-    )  # fmt: skip
-
-
-# Compiled: one step for each row and each combination of columns, 5·10¹⁰ for 3 of 150.
-@kernel
-def _count_cells(key: Ints, keys: int, places: AnyInts, widths: Ints, counted: Ints) -> None:
-    """Count the rows with each cell and key, for one column after the other."""
-    start = 0
-    for number in range(len(widths)):
-        place = places[number]
-        for row in range(len(key)):
-            counted[start + np.int64(place[row]) * keys + key[row]] += 1
-        start += keys * widths[number]

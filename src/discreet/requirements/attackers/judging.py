@@ -25,8 +25,7 @@ from discreet.requirements.judge import limits_knowledge, vacuous_for
 from discreet.table.budgets import AT_ONCE
 from discreet.table.classes import classes_of, group_codes, pack_keys
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.counts import ClassCounts, ValueCounts, count_classes, sum_counts
-from discreet.table.kernels import kernel
+from discreet.table.counts import ClassCounts, ValueCounts, count_cells, count_classes, sum_counts
 from discreet.typing import AnyInts, Bools, Codes, Ints
 
 
@@ -275,7 +274,7 @@ class _Dense:
             key, bound = pack_keys(codes, [column.cardinality for column in packed], rows)
             counted = np.zeros(bound * int(widths.sum()), np.int64)
             if self._table.weights is None:
-                _count_sets(key, bound, self._cells, np.array(last), widths, counted)
+                count_cells(key, bound, self._cells[last], widths, counted)
             else:
                 _count_weighted(key, bound, self._cells[last], widths, self._table.weights, counted)
             counts.append(counted.reshape(-1, 1 if attribute is None else attribute.cardinality))
@@ -284,7 +283,7 @@ class _Dense:
         occurs = np.flatnonzero(size)
         groups = np.searchsorted(occurs, np.cumsum(widths) * (len(size) // int(widths.sum())))
         values = {
-            column.name: _sparse(counted[occurs], column)
+            column.name: ValueCounts.of_table(counted[occurs], column)
             for column, counted in zip(self._judged, counts, strict=False)
         }
         names = tuple(column.name for column in first)
@@ -293,29 +292,6 @@ class _Dense:
             np.concatenate(([0], groups)),
             ClassCounts(size[occurs], values),
         )
-
-
-def _sparse(counted: Ints, column: Column) -> ValueCounts:
-    group, value = np.nonzero(counted)
-    start = np.concatenate(([0], np.cumsum(np.bincount(group, minlength=len(counted)))))
-    return ValueCounts(
-        start.astype(np.int64), value.astype(np.int32), counted[group, value],
-        column.cardinality, column.reference,
-    )  # fmt: skip
-
-
-# Compiled: one step for each row and each set of columns, 5·10¹⁰ for 3 of 150.
-@kernel
-def _count_sets(
-    key: Ints, bound: int, cells: AnyInts, last: Ints, widths: Ints, counted: Ints
-) -> None:
-    """Count the rows with each cell of a column and each key, for one column after the other."""
-    begin = 0
-    for number in range(len(last)):
-        cell = cells[last[number]]
-        for row in range(len(key)):
-            counted[begin + np.int64(cell[row]) * bound + key[row]] += 1
-        begin += bound * widths[number]
 
 
 def _count_weighted(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from fractions import Fraction
+from itertools import permutations
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tests import naive
@@ -238,3 +240,35 @@ def holds(rows, grouping, ell) -> bool:
         if any(v != "N" and count * ell > known[x] for (v, x), count in pairs.items()):
             return False
     return True
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("xy"), st.sampled_from("vwz")), min_size=2, max_size=6),
+    st.data(),
+    st.sampled_from([2, 3]),
+)
+@settings(max_examples=120, deadline=None)
+def test_beliefs_move_little_where_a_value_is_near_the_bound(rows, data, ell):
+    """Theorem 7, by all assignments of persons to rows within random lists that allow the truth."""
+    known = [row for row in rows if row[0] == "x"]
+    p = sum(row[1] == "v" for row in known) / max(len(known), 1)
+    assume(known and p <= 1 / ell)
+    group = data.draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows)))
+    lists = [
+        [{row[place] for row, of in zip(rows, group, strict=True) if of == number}
+         for place in range(2)]
+        for number in range(3)
+    ]  # fmt: skip
+    worlds = [
+        world
+        for world in permutations(rows)
+        if all(row[i] in lists[of][i] for row, of in zip(world, group, strict=True) for i in (0, 1))
+    ]
+    has_known = [sum(world[i][0] == "x" for world in worlds) for i in range(len(rows))]
+    has_both = [sum(world[i] == ("x", "v") for world in worlds) for i in range(len(rows))]
+    beliefs = [(n, both / n) for n, both in zip(has_known, has_both, strict=True) if n]
+    weight = sum(n for n, _ in beliefs)
+    assert sum(n * b for n, b in beliefs) / weight == pytest.approx(p)
+    above = sum(n for n, b in beliefs if b > 1 / ell + 1e-12) / weight
+    moved = sum(n * abs(b - p) for n, b in beliefs) / weight
+    assert moved <= 2 * (1 / ell - p + above) + 1e-12

@@ -68,14 +68,10 @@ class SharesInLargeClasses(SparingRequirement, RatioRequirement):
         return super().passes(counts, domains) & (counts.members >= self.k)
 
     def ratio(self, values: ValueCounts, size: Ints, domain: Domain) -> tuple[Ints, Ints]:
-        return self.greatest(values, domain), size
+        return self.greatest_sensitive(values, domain), size
 
     def further(self, counts: ClassCounts, domains: Domains, attribute: str) -> dict[str, float]:
         return {"k": float(counts.members.min())}
-
-    def greatest(self, values: ValueCounts, domain: Domain) -> Ints:
-        """Return how often the most frequent value occurs in each class."""
-        return self.greatest_sensitive(values, domain)
 
 
 class AlphaKAnonymity(SharesInLargeClasses):
@@ -105,13 +101,13 @@ class AlphaKAnonymity(SharesInLargeClasses):
     def needs(self) -> ClassNeeds:  # type: ignore[override]
         return super().needs if self.value is None else ClassNeeds(self.k)
 
-    def greatest(self, values: ValueCounts, domain: Domain) -> Ints:
+    def ratio(self, values: ValueCounts, size: Ints, domain: Domain) -> tuple[Ints, Ints]:
         if self.value is None:
-            return super().greatest(values, domain)
+            return super().ratio(values, size, domain)
         bounded = np.isin(values.value, codes_of(domain, (self.value,)))
         occurs = np.zeros(values.classes, np.int64)
         occurs[values.class_of_entry[bounded]] = values.count[bounded]
-        return occurs
+        return occurs, size
 
     def naming(self, values: PublishedValues) -> Requirement:
         if self.value is None:

@@ -22,7 +22,7 @@ from discreet.typing import Codes, Ints, Words
 
 PART_COST = IN_CACHE  # pairs that are compared in the time that one more part takes
 
-Part = tuple[Ints, Ints]  # some kinds of people, and the groups that may fit them
+Part = tuple[Codes, Codes]  # some kinds of people, and the groups that may fit them
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,8 @@ class SplitColumn:
             for bound in (self._first, self._end)
         )
         covering = started - ended if self._one_run else self._covering(cell)[base : base + width]
-        by_value = float(kinds @ covering) + PART_COST * np.count_nonzero(kinds)
+        # Every value is compared with all groups of the part to find its own.
+        by_value = float(kinds @ covering) + (PART_COST + len(cell)) * np.count_nonzero(kinds)
         if width == 1:
             return ColumnSplit(by_value, number, None)
         below = np.cumsum(kinds)[:-1]  # at base + 1, base + 2, …
@@ -87,11 +88,8 @@ class SplitColumn:
         order = np.argsort(value, kind="stable")
         starts = np.flatnonzero(np.diff(value[order], prepend=-1))
         for same_value in np.split(order, starts[1:]):
-            covers = self._coverage.covers(
-                np.arange(self._coverage.cells),
-                np.full(self._coverage.cells, value[same_value[0]]),
-            )
-            yield from _filled(kind[same_value], group[covers[cell]])
+            covers = self._coverage.covers(cell, np.full(len(cell), value[same_value[0]]))
+            yield from _filled(kind[same_value], group[covers])
 
     def bits(self, part: Part) -> tuple[Ints, Words] | None:
         """Return the place of each kind's value, and a bit for each group that covers the value.
@@ -113,7 +111,7 @@ class SplitColumn:
         return place, packed.view(np.uint64)
 
 
-def _filled(kind: Ints, group: Ints) -> Iterator[Part]:
+def _filled(kind: Codes, group: Codes) -> Iterator[Part]:
     if len(kind) and len(group):
         yield kind, group
 
@@ -168,12 +166,9 @@ def fitting_groups(
     pairs = _fitting_pairs(coverages, kinds, cells)
     if pairs is None:
         return None
-    kind, group = pairs
-    start = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(kind, minlength=count), out=start[1:])
-    order = stable_order(group, groups)
-    order = order[stable_order(kind[order], count)]
-    return start, group[order].astype(np.int32)
+    pairs.sort()
+    start = np.searchsorted(pairs, np.arange(count + 1) * groups)
+    return start, (pairs % groups).astype(np.int32)
 
 
 def _sole_groups(
@@ -203,8 +198,8 @@ def _sole_groups(
 
 def _fitting_pairs(
     coverages: Sequence[Coverage], kinds: Sequence[Codes], cells: Sequence[Codes]
-) -> Part | None:
-    """Return all pairs of a kind and a group that fits it; None where there are too many.
+) -> Ints | None:
+    """Return kind × groups + group for each pair that fits; None where there are too many.
 
     Kinds are split by their values in the column that leaves the fewest pairs to compare, each part
     with the groups whose cells reach into it, as an index of boxes is built. Where a split no
@@ -212,30 +207,38 @@ def _fitting_pairs(
     """
     # Split parts while that leaves fewer pairs; then compare all pairs of a part.
     columns = [SplitColumn(*column) for column in zip(coverages, kinds, cells, strict=True)]
-    rest: list[Part] = [(np.arange(len(kinds[0])), np.arange(len(cells[0])))]
-    parts_found: list[Part] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
-    pairs = work = 0
+    groups = len(cells[0])
+    whole = np.arange(len(kinds[0]), dtype=np.int32), np.arange(groups, dtype=np.int32)
+    rest: list[Iterator[Part]] = [iter([whole])]  # parts are made when their turn comes
+    # Millions of small arrays would lie scattered in memory, and hold on to what is freed.
+    small: list[Ints] = []
+    joined = [np.zeros(0, np.int64)]
+    pairs = work = waiting = 0
     while rest:
-        part = rest.pop()
+        part = next(rest[-1], None)
+        if part is None:
+            rest.pop()
+            continue
         area = len(part[0]) * len(part[1])
         if area > FEW:
             best = min(
                 (c.best(part, n) for n, c in enumerate(columns)), key=lambda column: column.cost
             )
             if best.cost < WORTHWHILE * area:
-                rest += columns[best.column].parts(part, best.below)
+                rest.append(columns[best.column].parts(part, best.below))
                 continue
         work += area
         if work > WORK_LIMIT:
             return None
-        for compared in _compared(columns, part):
-            pairs += len(compared[0])
+        for kind, group in _compared(columns, part):
+            small.append(kind.astype(np.int64) * groups + group)
+            pairs, waiting = pairs + len(kind), waiting + len(kind)
             if pairs > MOST_ENTRIES:
                 return None
-            parts_found.append(compared)
-    return np.concatenate([kind for kind, _ in parts_found]), np.concatenate(
-        [g for _, g in parts_found]
-    )
+            if waiting > IN_CACHE:
+                joined.append(np.concatenate(small))
+                small, waiting = [], 0
+    return np.concatenate(joined + small)
 
 
 def _compared(columns: Sequence[SplitColumn], part: Part) -> Iterator[Part]:
@@ -253,7 +256,7 @@ def _compared(columns: Sequence[SplitColumn], part: Part) -> Iterator[Part]:
         yield kind[row[at]], group[64 * word[at] + bit]
 
 
-def _pieces(numbers: Ints, most: int) -> list[Ints]:
+def _pieces(numbers: Codes, most: int) -> list[Codes]:
     return [numbers[first : first + most] for first in range(0, len(numbers), most)]
 
 

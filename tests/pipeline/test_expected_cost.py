@@ -69,8 +69,10 @@ def test_only_long_runs_are_announced_and_a_budget_is_the_time():
     assert not phases
     announce_cost(lambda phase, _: phases.append(phase), table(10_000_000, 9), "mondrian")
     announce_cost(lambda phase, _: phases.append(phase), table(1_000, 9), "mondrian", budget=60)
+    many, times = table(1_000_000, 9), 60  # of about two seconds each
+    announce_cost(lambda phase, _: phases.append(phase), many, "mondrian", times=times, budget=60)
     assert [phase.split(" of memory")[0] for phase in phases] == [
-        "About 15 s and 1.9 GB", "About 60 s and 0.1 GB"
+        "About 15 s and 1.9 GB", "About 60 s and 0.3 GB"
     ]  # fmt: skip
 
 

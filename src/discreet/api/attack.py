@@ -46,7 +46,7 @@ def attack(
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold: a belief is between 0 and 1; found {threshold:g}.")
     tables, task, manifest = opened_release(release, original, job, progress)
-    announce_cost(progress, task.table, None, attack_seconds=math.inf, budget=seconds)
+    announce_cost(progress, task.table, None, attack_seconds=math.inf, budget=seconds or math.inf)
     everybody = None
     if population is not None:
         everybody = read_population(

@@ -217,8 +217,11 @@ def compare(
     begun = time.monotonic()
     ends = math.inf if budget is None else begun + budget * (1 - JUDGING)
     original = Original.read(job, data, progress)
-    if budget is not None:
-        announce_cost(progress, original.table, job.method.name, budget=budget)
+    last = math.inf if budget is None else begun + budget
+    announce_cost(
+        progress, original.table, job.method.name, attack_seconds=math.inf,
+        times=len(settings) + 1, budget=last - time.monotonic(),
+    )  # fmt: skip
     workload = job.measure.workload(queries)
     taught = None
     if learning or Use.LEARNING in wanted:
@@ -228,7 +231,6 @@ def compare(
     points, untried = runner.points(settings, ends, progress)
     marked = mark_dominated(points, unlinked)
     # What is recommended must be publishable: the next best one takes the place of a refused one.
-    last = math.inf if budget is None else begun + budget
     verdicts: dict[str, str | None] = {}
     while True:
         marked = tuple(replace(one, verdict=verdicts.get(one.label)) for one in marked)

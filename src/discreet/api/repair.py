@@ -272,7 +272,7 @@ class _Search:
         self._columns = [column.name for column in original.coded if column.cardinality > 1]
         announce_cost(
             self._progress, original.table, self._job.method.name, attack_seconds=self._budget,
-            budget=self._budget,
+            times=2 * LISTED, budget=self._budget,
         )  # fmt: skip
         rows = original.coded.rows
         chosen = None

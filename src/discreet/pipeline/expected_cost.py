@@ -8,6 +8,7 @@ take several times as much: what groups cost depends on its values.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from discreet.methods.base import Progress
@@ -58,11 +59,12 @@ def announce_cost(
     method: str | None,
     *,
     attack_seconds: float = 0.0,
-    budget: float | None = None,
+    times: int = 1,
+    budget: float = math.inf,
 ) -> None:
-    """Tell what is expected of a run that may take long; a ``budget`` ends it earlier."""
+    """Tell what is expected of a run that may take long, of so many publishes within a budget."""
     cost = ExpectedCost.of(table, method, attack_seconds=attack_seconds)
-    seconds = cost.seconds if budget is None else budget
+    seconds = min(times * cost.seconds, budget)
     if seconds > SAID_FROM:
         figures = {"seconds": seconds, "memory": cost.memory, "rows": table.rows}
         progress(Statement("cost.expected", columns=len(table.columns), **figures), 0.0)

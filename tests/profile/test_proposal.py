@@ -20,6 +20,7 @@ from experiments.role_tables import (
     check_tckn,
 )
 from experiments.roles import judge_made, scores
+from tests.studio.clinic import write_clinic
 from tests.tables import coded_column
 
 import discreet as dc
@@ -27,6 +28,7 @@ from discreet.job.identifying import checked_numbers
 from discreet.job.proposing.familiar_values import harmless_values
 from discreet.job.proposing.job_text import propose_job
 from discreet.job.proposing.role_judgement import MOST_KNOWN, suggest_person, suggest_roles
+from discreet.statements import LANGUAGES, Statement
 from discreet.table.roles import Role
 
 ROWS = range(100)
@@ -365,3 +367,11 @@ def test_numbers_of_rows_do_not_make_rows_people(name):
     assert release.manifest.unit == "row"
     named = dc.propose(frame.rename({name: "patient_id"}))
     assert named.roles["patient_id"].role == "identifier"
+
+
+def test_every_reason_and_every_cost_is_a_statement_in_three_languages(tmp_path):
+    proposed = dc.propose(write_clinic(tmp_path / "Klinik.csv", rows=300))
+    for role in proposed.roles.values():
+        for said in (role.reason, role.if_wrong):
+            assert isinstance(said, Statement) and said.id
+            assert len({said.text(language) for language in LANGUAGES}) == len(LANGUAGES)

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from tests.saving import REASON
 
 import discreet as dc
+from discreet.addons.studio.release_summary import declaration_of
 from discreet.releases.analyst_errors import analyst_errors
 from discreet.releases.measure import read_utility
+from discreet.statements import Statement
 
 
 def job(**further) -> dc.Job:
@@ -183,3 +185,14 @@ def test_the_private_page_shows_no_sensitive_cell_of_sampled_rows(tmp_path):
     assert "secret-" not in public
     assert "Ready to sign" not in public
     assert oct((tmp_path / "release.private.rows.csv").stat().st_mode)[-3:] == "600"
+
+
+def test_a_declaration_in_studio_names_the_attackers_of_its_verdict_and_the_others():
+    chosen = {"verdict": "Look at these", "attackers": ["acquaintance", "insider"]}
+    *_, about, others, _ = declaration_of(chosen)
+    assert (about.id, about.parameters["attackers"]) == ("attackers.about", chosen["attackers"])
+    assert "colleague" in others.parameters["attackers"]
+    assert "bekannte Person; Insider" in about.text("de")
+    declared = declaration_of({"verdict": "Look at these", "attackers": ["press"]})
+    assert Statement("attackers.declared", names=["press"]) in declared
+    assert [one.id for one in declaration_of(None)] == ["declaration.read", "declaration.hand-over"]

@@ -330,6 +330,8 @@ def test_the_series_of_a_ledger_is_shown_and_audited(client: Client, tmp_path: P
     ledger = {"path": str(tmp_path / "ledger"), "key": str(tmp_path / "ledger.key")}
     found = client.post("/api/ledgers", ledger)
     assert [one["number"] for one in found["entries"]] == [1, 2] and found["problems"] == []
+    attackers = [one["verdict"]["attackers"] for one in found["entries"]]
+    assert attackers == [["acquaintance", "colleague", "archivist"]] * 2
     asked = {"ledger": ledger["path"], "key": ledger["key"]}
     run = client.post("/api/ledgers/runs", asked)["run"]
     assert client.done(run)["result"]

@@ -431,7 +431,7 @@ def test_the_verdict_shows_its_attackers_what_stronger_ones_learn_and_who_is_uni
     publish(tab, table, attack=30)
     published(tab)
     tab.run("document.querySelectorAll('.verdict details').forEach(one => (one.open = true))")
-    assert "acquaintance" in tab.text("#attackers") and "colleague" in tab.text("#attackers")
+    assert "Acquaintance, Colleague" in tab.text("#attackers")
     shown = {
         known: float(
             tab.run(f"document.querySelector('[data-figure=singled-{known}]').dataset.value")

@@ -243,14 +243,16 @@ def test_a_long_and_wide_table_opens_shows_its_phases_and_is_cancelled(
     tab.go("publish", table)
     tab.click("#start")
     phases = "[...document.querySelectorAll('.phases li')].map(one => one.dataset.phase)"
-    assert {"reading", "searching", "audit", "attacks"} <= set(tab.wait(phases))
+    tab.see(".phases li", 120)
+    assert {"reading", "searching", "audit", "attacks"} <= set(tab.run(phases))
     tab.see(".phases .now", 120)
     tab.see(".running .left", 300)  # the time that is left
     begun = time.monotonic()
     tab.click(".cancel")
     tab.wait("document.querySelector('#results').innerText.includes('Cancelled')", 20)
     cancelled = time.monotonic() - begun
-    assert used < 2 * OPENED and changed < 0.4 and cancelled < 10, (used, changed, cancelled)
+    # Twice of what is asked: other work on a machine also costs this process.
+    assert used < 2 * OPENED and changed < 0.2 and cancelled < 4, (used, changed, cancelled)
     walk = Walk(tab)
     walk.times = {"open": used, "change": changed, "cancel": cancelled}
     walk.record(table="100,000 x 150")

@@ -206,12 +206,24 @@ def describe_ledger(path: str, key: str | None) -> dict[str, Any]:
     settings = LedgerSettings.at(str(path), key=None if key is None else Path(key))
     with Ledger.open(settings.located(Path.cwd())) as ledger:
         ledger.settled()
-        entries = [{**one.facts(), "time": one.recorded} for one in ledger.entries()]
+        entries = [
+            {**one.facts(), "time": one.recorded, "verdict": _verdict_beside(Path(one.folder))}
+            for one in ledger.entries()
+        ]
         try:
             problems = ledger.verify()
         except DiscreetError as error:
             problems = [str(error)]
     return {"path": str(path), "entries": entries, "problems": problems}
+
+
+def _verdict_beside(release: Path) -> dict[str, Any] | None:
+    """Return the verdict of a recorded release, where its private record is still beside it."""
+    try:
+        verdict: dict[str, Any] | None = private_facts(release)["verdict"]
+    except DiscreetError:
+        return None
+    return verdict
 
 
 def list_places(path: str | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import { badge, button, cards, failure, field, folded, notice, section, select, 
 import { previewed } from "./preview.js";
 import { note } from "./route.js";
 import { followed } from "./run.js";
-import { figures, moment, number, percent, t } from "./words.js";
+import { figures, has, moment, number, percent, t } from "./words.js";
 
 export const VERDICTS = { "Ready to sign": "ready", "Look at these": "look", "Do not publish": "refuse" };
 const TONES = { ready: "good", look: "warn", refuse: "bad" };
@@ -74,6 +74,9 @@ function jump(event) {
   target.querySelector("input, iframe, button")?.focus();
 }
 
+/** The name of an attacker, in the language of the page; a declared one has that of the job. */
+export const attackerName = (name) => (has(`attacker.${name}`) ? t(`attacker.${name}`) : name);
+
 /** The verdict: which attackers it is about, why, and what stronger attackers would learn. */
 function verdictOf(release, actions) {
   const { verdict } = release;
@@ -87,7 +90,7 @@ function verdictOf(release, actions) {
     release.accepted_risk ? h("p", { id: "accepted" }, h("strong", {}, t("publish.accepted")), ` ${release.accepted_risk}`) : null,
     actions,
     verdict ? folded(t("verdict.about"),
-      verdict.attackers?.length ? h("p", { id: "attackers" }, t("verdict.attackers", { names: verdict.attackers.join(", ") })) : null,
+      verdict.attackers?.length ? h("p", { id: "attackers" }, t("verdict.attackers", { names: verdict.attackers.map(attackerName).join(", ") })) : null,
       singledOut(release.singling_out),
       verdict.stronger?.length ? h("div", { id: "stronger" }, h("h3", {}, t("verdict.stronger")), h("ul", {}, verdict.stronger.map((one) => h("li", {}, one)))) : null) : null);
 }

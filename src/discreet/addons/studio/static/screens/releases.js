@@ -4,7 +4,7 @@ import { get, post } from "../lib/api.js";
 import { h, replace } from "../lib/dom.js";
 import { badge, button, english, failure, field, folded, notice, section, select, table as draw } from "../lib/pieces.js";
 import { placeForm } from "../lib/places.js";
-import { headline, showRelease, verdictWords } from "../lib/release.js";
+import { attackerName, headline, showRelease, verdictWords } from "../lib/release.js";
 import { address, go, note } from "../lib/route.js";
 import { followed } from "../lib/run.js";
 import { moment, number, t } from "../lib/words.js";
@@ -17,8 +17,7 @@ export default async function show({ body, table, given, draft, signal }) {
     { name: t("table.name"), cell: (one) => [one.name, one.path ? h("span", { class: "reason" }, one.path) : null] },
     { name: t("verdict"), cell: (one) => {
       if (one.gone) return badge(t("releases.gone"), "warn");
-      const { words, tone } = verdictWords(one.verdict);
-      return [badge(words, tone), one.accepted_risk ? h("span", { class: "reason" }, t("publish.accepted"), ` ${one.accepted_risk}`) : null];
+      return [verdictBadge(one), one.accepted_risk ? h("span", { class: "reason" }, t("publish.accepted"), ` ${one.accepted_risk}`) : null];
     } },
     { name: t("publish.guarantees"), cell: (one) => (one.guarantees ?? []).map((line) => h("div", {}, line)) },
     { name: t("publish.recipient"), cell: (one) => one.recipient ?? "" },
@@ -71,6 +70,11 @@ function original(found, table, draft) {
   return { form: folded(t("releases.original"), field(t("releases.original"), whose, t("releases.original_text")), pathField), given };
 }
 
+function verdictBadge({ verdict }) {
+  const { words, tone } = verdictWords(verdict?.verdict ?? verdict);
+  return badge(words, tone);
+}
+
 function entriesOf(entries) {
   if (!entries?.length) return h("p", {}, t("releases.no_entries"));
   return draw(
@@ -78,6 +82,7 @@ function entriesOf(entries) {
       { name: t("releases.number"), head: true, number: true, cell: (one) => number(one.number) },
       { name: t("releases.folder"), cell: (one) => h("code", {}, one.folder ?? "") },
       { name: t("guarantees.method"), cell: (one) => one.method ?? "" },
+      { name: t("verdict"), cell: (one) => (one.verdict ? [verdictBadge(one), h("span", { class: "reason" }, one.verdict.attackers.map(attackerName).join(", "))] : "") },
       { name: t("releases.time"), cell: (one) => (one.time ? moment(one.time) : "") },
       { name: t("releases.rows"), number: true, cell: (one) => number(one.published_rows) },
       { name: t("releases.held_back"), number: true, cell: (one) => number(one.held_back) },

@@ -65,7 +65,7 @@ from discreet.methods.local_recoding.hulls import (
 )
 from discreet.methods.local_recoding.member_clusters import cluster_classes, too_many_tuples
 from discreet.methods.local_recoding.repair import repair
-from discreet.methods.local_recoding.requirement_check import Needs, Promises
+from discreet.methods.local_recoding.requirement_check import Promises
 from discreet.methods.manifest_entry import LabelledEntry, MethodEntry
 from discreet.methods.mondrian.mondrian import Mondrian
 from discreet.methods.shared.grouped_rows import merge_equal_cells
@@ -229,9 +229,7 @@ class Recoding:
             opening = open_candidates(space, promises.needs, FIRST_CEILING)
             if len(units) == self.units.count:
                 self._opening = opening
-            grouping = self._passes(space, promises.needs, opening, passes)
-            if not promises.only_sizes:
-                grouping = repair(grouping, promises)
+            grouping = self._passes(space, promises, opening, passes)
         return replace(grouping, space=self.space, unit=units[grouping.unit])
 
     def _mondrian_classes(self, units: Ints) -> Ints:
@@ -244,12 +242,15 @@ class Recoding:
         cells: Literal["levels", "free"] = "levels" if self.form == "levels" else "free"
         return Mondrian(cells=cells).run(self.task).class_of_row
 
-    def _passes(self, space: Space, needs: Needs, opening: Opening, passes: int) -> UnitGrouping:
+    def _passes(
+        self, space: Space, promises: Promises, opening: Opening, passes: int
+    ) -> UnitGrouping:
         """The cheapest grouping of some passes."""
         price = opening.price
         groupings = []
         for _ in range(passes):
-            grouping = group_in_rounds(space, needs, Opening(opening.candidates, price))
+            grouping = group_in_rounds(space, promises.needs, Opening(opening.candidates, price))
+            grouping = repair(grouping, promises)
             groupings.append(grouping)
             # the next pass prices each row nearer to what it paid in this one
             pays = grouping.rows * grouping.cost[grouping.group_of_piece]

@@ -43,8 +43,8 @@ class Remedies(NamedTuple):
 
 
 def repair(grouping: UnitGrouping, promises: Promises) -> UnitGrouping:
-    """Mend failing groups until all pass or one group is left."""
-    while grouping.count > 1:
+    """Repair failing groups until all pass or one group is left."""
+    while grouping.count > 1 and not promises.only_sizes:
         counted = promises.counted(grouping)
         passing = promises.passes(
             counted.unit, counted.group_of_piece, counted.rows, grouping.count

@@ -52,6 +52,7 @@ from discreet.releases.kinds.base import Kind
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
 from discreet.releases.worlds.counting import Budget, Options, count_worlds
+from discreet.releases.worlds.permanents import EXACT_STATES
 from discreet.releases.worlds.placement import EXACT
 from discreet.statements import Statement
 from discreet.table.budgets import MOST_STEPS
@@ -267,7 +268,7 @@ def _count_worlds(
     ]
     if len(choices) < len(groups):
         return None
-    shares = count_worlds(room, choices, STATES, fills=False, budget=budget)
+    shares = count_worlds(room, choices, EXACT_STATES, fills=False, budget=budget)
     if shares is None:
         return None
     return [
@@ -361,7 +362,6 @@ def candidates(classes: Classes, persons: Persons) -> Ints:
 
 
 PEOPLE = 40  # of a component that is counted
-STATES = 5000  # of any step of a component
 
 
 @dataclass(frozen=True, eq=False)
@@ -514,7 +514,7 @@ def _beliefs(
         place = np.stack([first[0, left] + of_a, first[1, right] + of_b], axis=1)
         choices.append(Options(place, number, lift[a[of_a], b[of_b]]))
         values.append((a[of_a], b[of_b]))
-    shares = count_worlds(room, choices, STATES, budget=budget)
+    shares = count_worlds(room, choices, EXACT_STATES, budget=budget)
     if shares is None:
         return None
     left_belief, right_belief = (

@@ -13,7 +13,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from discreet.addons.spark.encoded import ROW
-from discreet.addons.spark.reading import ParquetFiles
 from discreet.addons.spark.session import ROWS_OF_PART, Workers, stream
 from discreet.errors import InputError
 from discreet.io.frames import code_frame
@@ -36,7 +35,7 @@ def one_row_each(
     specs: Specs,
     missing: tuple[str, ...],
     folder: Path,
-) -> tuple[DataFrame | ParquetFiles | None, Specs, OneRowEach]:
+) -> tuple[DataFrame | None, Specs, OneRowEach]:
     """Write the table with one row for each person to a folder; None if it is such a table.
 
     The columns of the result are those that are published, under their plain names, and after them
@@ -80,8 +79,7 @@ def one_row_each(
     kinds = [*schema.values(), *("string" for _ in identifiers)]
     listed = ", ".join(f"c{place} {kind}" for place, kind in enumerate(kinds))
     stream(placed, collapsed, listed).write.parquet(folder.as_uri())
-    written = ParquetFiles.of([folder]) or workers.session.read.parquet(folder.as_uri())
-    return written, collapsed_specs, stated
+    return workers.session.read.parquet(folder.as_uri()), collapsed_specs, stated
 
 
 def together(workers: Workers, frame: DataFrame, job: Job, specs: Specs) -> DataFrame:

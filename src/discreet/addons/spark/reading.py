@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from discreet.addons.spark.encoded import (
@@ -27,7 +25,7 @@ from discreet.addons.spark.encoded import (
 )
 from discreet.addons.spark.exchange import COUNT, received, summed
 from discreet.addons.spark.parts import PERSON_NUMBER, coded_columns
-from discreet.addons.spark.session import COLLECTED, ROWS_AT_ONCE, Workers, reporting
+from discreet.addons.spark.session import COLLECTED, Workers, reporting, stream
 from discreet.addons.spark.text_files import FileStretch, SplitCellError, TextFiles
 from discreet.errors import InputError, JobError
 from discreet.io.column_dictionary import Dictionary, sort_dictionary
@@ -43,10 +41,9 @@ from discreet.table.budgets import LOOKED_AT
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import ColumnSpec, Role, ValueType
 
-JAVA_NAMES = {"iso8859-1": "ISO-8859-1", "ascii": "US-ASCII"}  # of encodings, where they differ
 VALUES_LOOKED_AT = 1000  # of an unchanged column
 SAMPLED_SPLITS = 10  # whose first rows show which columns reveal others
-Groups = Sequence[tuple[str, int]]  # files, and numbers of row groups in them
+Table = DataFrame | TextFiles
 
 
 def read(session: SparkSession, job: Job, data: Any) -> Table:
@@ -65,8 +62,8 @@ def read(session: SparkSession, job: Job, data: Any) -> Table:
             )
         source = source_of(job, data)
         if source.resolved_format == "parquet":
-            files_read = ParquetFiles.of([file.path for file in source.files])
-            return files_read or session.read.parquet(*_places(source))
+            frame = session.read.parquet(*(f.path.absolute().as_uri() for f in source.files))
+            return frame.toDF(*names_read(frame.columns, "The table"))
         if source.is_text:
             files = _text_files(source)
             names, _ = dialect(files[0])
@@ -78,18 +75,20 @@ def read(session: SparkSession, job: Job, data: Any) -> Table:
     )
 
 
-def _places(source: Source) -> list[str]:
-    """The URL of a file or a folder, or of each file that a pattern means."""
-    return [file.path.absolute().as_uri() for file in source.files]
-
-
 def as_frame(session: SparkSession, table: Table) -> DataFrame:
-    """The table as a data frame."""
+    """The table as a data frame; a task reads each text file."""
     if isinstance(table, DataFrame):
         return table
-    if isinstance(table, TextFiles):
-        return _text_frame(session, table.source)
-    return session.read.parquet(*(place.absolute().as_uri() for place in table.places))
+    stretches, names = table.whole(), plain_names(table.columns)
+
+    def read_files(numbers: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        for batch in numbers:
+            for number in batch.column(0).to_numpy():
+                yield from stretches[number].tables(names)
+
+    numbers = session.range(0, len(stretches), 1, len(stretches))
+    schema = ", ".join(f"{name} string" for name in names.values())
+    return stream(numbers, read_files, schema).toDF(*table.columns)
 
 
 def _text_files(source: Source) -> list[Source]:
@@ -101,26 +100,6 @@ def _text_files(source: Source) -> list[Source]:
         raise InputError(f"{source.path}: the folder has no file. Check the path.")
     kind = source.resolved_format
     return [source.model_copy(update={"path": path, "format": kind}) for path in files]
-
-
-def _text_frame(session: SparkSession, source: Source) -> DataFrame:
-    """Text files as Spark reads them."""
-    names, delimiter = dialect(_text_files(source)[0])
-    encoding = codecs.lookup(source.encoding).name
-    schema = ", ".join(f"`{name.replace('`', '``')}` string" for name in names)
-    return (
-        session.read.schema(schema)
-        .option("header", source.header)
-        .option("enforceSchema", False)
-        .option("sep", delimiter)
-        .option("quote", source.quote or "\0")
-        .option("escape", source.quote or "\0")
-        .option("encoding", JAVA_NAMES.get(encoding, source.encoding))
-        .option("mode", "FAILFAST")
-        .option("columnPruning", False)  # otherwise Spark ignores superfluous cells
-        .csv(_places(source))
-        .fillna("")  # an empty cell is an empty text; the role decides its meaning
-    )
 
 
 def require_fit(frame: Table, job: Job) -> dict[str, ColumnSpec]:
@@ -145,69 +124,10 @@ def require_fit(frame: Table, job: Job) -> dict[str, ColumnSpec]:
     return {name: specs[name] for name in frame.columns}
 
 
-@dataclass(frozen=True, eq=False)
-class ParquetFiles:
-    """A table in Parquet files that workers read themselves, without Spark's rows between."""
-
-    places: Sequence[Path]
-    schema: pa.Schema
-    groups: Sequence[tuple[str, int, int]]  # file, number of a row group, and its rows
-
-    @classmethod
-    def of(cls, places: Sequence[Path]) -> ParquetFiles | None:
-        """Files and folders of files; None unless Arrow reads all their columns as Spark does."""
-        try:
-            folders = [sorted(place.iterdir()) if place.is_dir() else [place] for place in places]
-            listed = [path for folder in folders for path in folder]
-            shown = [path for path in listed if path.name[0] not in "._"]
-            files = {str(path.absolute()): pq.ParquetFile(path) for path in shown}
-        except (OSError, pa.ArrowException):
-            return None
-        schemas = [file.schema_arrow.remove_metadata() for file in files.values()]
-        if not schemas or any(
-            schema != schemas[0] or not all(map(_plain, schema.types)) for schema in schemas
-        ):
-            return None
-        groups = [
-            (path, number, file.metadata.row_group(number).num_rows)
-            for path, file in files.items()
-            for number in range(file.num_row_groups)
-        ]
-        return cls(places, schemas[0], groups)
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-        return list(self.schema.names)
-
-    def splits(self, rows: int) -> list[Groups]:
-        """Row groups in order, so many together that each split has about so many rows."""
-        splits: list[list[tuple[str, int]]] = [[]]
-        held = 0
-        for path, number, size in self.groups:
-            if held >= rows:
-                splits.append([])
-                held = 0
-            splits[-1].append((path, number))
-            held += size
-        return [*splits]
-
-
-Table = DataFrame | ParquetFiles | TextFiles
-
-
-def _plain(kind: pa.DataType) -> bool:
-    is_ = pa.types
-    plain = is_.is_string(kind) or is_.is_large_string(kind) or is_.is_signed_integer(kind)
-    return bool(plain or is_.is_floating(kind) or is_.is_boolean(kind) or is_.is_date32(kind))
-
-
 def types_of(table: Table) -> list[pa.DataType]:
     """The types of a table's columns as its workers have them."""
     if isinstance(table, TextFiles):
         return [pa.string()] * len(table.columns)
-    if isinstance(table, ParquetFiles):
-        return [pa.string() if t == pa.large_string() else t for t in table.schema.types]
     from pyspark.sql.pandas.types import to_arrow_type
 
     return [to_arrow_type(field.dataType) for field in table.schema.fields]
@@ -226,22 +146,16 @@ def ingest_table(
     names = {name: plain for name, plain in plain_names(table.columns).items() if plain in wanted}
     if isinstance(table, TextFiles):
         return _ingest_text(workers, table, columns, names, rows_of_part, folder)
-    if isinstance(table, DataFrame):
-        return ingest_frame(
-            workers,
-            table.toDF(*plain_names(table.columns).values()).select(*wanted),
-            columns,
-            folder,
-        )
-    rows = sum(size for _, _, size in table.groups)
 
-    def kernel(item: tuple[int, Groups]) -> Ingested | None:
-        number, groups = item
-        return ingest(_read_groups(groups, names), number, columns, folder)
+    def kernel(tables: Iterator[pa.Table]) -> Ingested | None:
+        from pyspark import TaskContext
 
-    share = min(rows_of_part, -(-rows // workers.parallelism))
-    shares = workers.run(list(enumerate(table.splits(share))), kernel)
-    return [share_ for share_ in shares if share_ is not None]
+        context: Any = TaskContext.get()
+        return ingest(tables, context.partitionId(), columns, folder)
+
+    frame = table.toDF(*plain_names(table.columns).values()).select(*wanted)
+    shares = [share for share in workers.each(frame, kernel) if share is not None]
+    return sorted(shares, key=lambda share: share.split.number)
 
 
 def _ingest_text(
@@ -274,30 +188,6 @@ def _ingest_text(
         if result is not None:
             read.append(result)
     return read
-
-
-def ingest_frame(
-    workers: Workers, frame: DataFrame, columns: Columns, folder: Path
-) -> list[Ingested]:
-    """Write the splits of a data frame with plain names, one a partition."""
-
-    def kernel(tables: Iterator[pa.Table]) -> Ingested | None:
-        from pyspark import TaskContext
-
-        context: Any = TaskContext.get()
-        return ingest(tables, context.partitionId(), columns, folder)
-
-    shares = [share for share in workers.each(frame, kernel) if share is not None]
-    return sorted(shares, key=lambda share: share.split.number)
-
-
-def _read_groups(groups: Groups, names: Mapping[str, str]) -> Iterator[pa.Table]:
-    """Read row groups, some rows at a time, with the columns that get a plain name."""
-    for path, number in groups:
-        file = pq.ParquetFile(path)
-        for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[number], columns=list(names)):
-            table = pa.Table.from_batches([batch]).select(list(names))
-            yield table.rename_columns(list(names.values()))
 
 
 def dictionaries(

@@ -133,6 +133,8 @@ def hide_from_insiders(
         hot = np.bincount(filled.of_row, persons, filled.groups)
         hottest = np.argsort(-hot, kind="stable")
         enough = np.searchsorted(np.cumsum(hot[hottest]), persons.sum() - spared) + 1
+        if by_counts:  # single merges would take many rounds
+            enough = max(enough, np.count_nonzero(hot) // 8)
         chosen = np.zeros(filled.groups, np.bool_)
         chosen[hottest[:enough]] = True
         above = [one.of(chosen[one.group]) for one in above]

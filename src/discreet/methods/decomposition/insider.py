@@ -11,7 +11,7 @@ same value is least likely. Sets only grow, so every list keeps its ℓ values a
 assignment. The last step of this is one group with all values, which is two unlinked tables; so
 merging ends with at most ``MOST_ABOVE`` of the persons above 1/ℓ, whatever the table is.
 
-Beliefs are those of the implied distribution: rows of T^S within the sets, scaled in turn until
+ImpliedBeliefs are those of the implied distribution: rows of T^S within the sets, scaled in turn until
 each primary value of a group has the mass of its person and each row of T^S its count. An
 acquaintance, who knows no sensitive value, is held to ``BELIEVED`` likewise.
 
@@ -80,7 +80,7 @@ class FilledGroups:
 
 
 class _Above(NamedTuple):
-    """Beliefs above a bound that the unlinked tables do not give."""
+    """ImpliedBeliefs above a bound that the unlinked tables do not give."""
 
     group: Ints
     known: int | None  # the attribute whose value is known
@@ -107,7 +107,7 @@ def hide_from_insiders(
     while filled.groups > 1:
         sets, _ = sets_of_noise(sensitive, filled.of_row, filled.groups, filled.noise)
         size = np.bincount(filled.of_row, minlength=filled.groups)
-        beliefs = Beliefs.of(sensitive, sets, size)
+        beliefs = ImpliedBeliefs.of(sensitive, sets, size)
         if beliefs is None:
             return filled
         # Which beliefs are too high, and of how many persons.
@@ -143,7 +143,7 @@ def hide_from_insiders(
 
 
 @dataclass(frozen=True, eq=False)
-class Beliefs:
+class ImpliedBeliefs:
     """The implied distribution: the mass of each row of T^S in each group."""
 
     sensitive: SensitiveTable
@@ -153,7 +153,7 @@ class Beliefs:
     mass: Floats
 
     @classmethod
-    def of(cls, sensitive: SensitiveTable, sets: Sets, size: Ints) -> Beliefs | None:
+    def of(cls, sensitive: SensitiveTable, sets: Sets, size: Ints) -> ImpliedBeliefs | None:
         """Scale the masses of the rows within the sets; None where there are too many."""
         begin, row = supporting_rows(sets, sensitive.codes, 0, TABLE_CELLS)
         if row is None:
@@ -240,7 +240,7 @@ def believed_persons(codes: Ints32, group_of_row: Ints32, above: Sequence[_Above
     return exposed
 
 
-def _partners(beliefs: Beliefs, above: Sequence[_Above]) -> Ints:
+def _partners(beliefs: ImpliedBeliefs, above: Sequence[_Above]) -> Ints:
     """Return the group into which each is merged: a hot one into the coolest for its value.
 
     Values that are believed too much in most groups come first.

@@ -356,7 +356,7 @@ def _find_opener(
 
 
 # Compiled: each noise value of a group depends on those before it.
-@kernel
+@kernel(work=100)
 def _add_noise(
     rng: np.random.Generator,
     codes: Ints32,

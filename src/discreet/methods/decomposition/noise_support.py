@@ -192,7 +192,7 @@ def _holds(
 
 
 # Compiled: a search through owners for every noise value; what it adds counts for the next.
-@kernel
+@kernel(work=100)
 def _make_exchanges(
     rng: np.random.Generator,
     codes: Ints32,

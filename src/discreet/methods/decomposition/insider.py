@@ -11,7 +11,7 @@ same value is least likely. Sets only grow, so every list keeps its ℓ values a
 assignment. The last step of this is one group with all values, which is two unlinked tables; so
 merging ends with at most ``MOST_ABOVE`` of the persons above 1/ℓ, whatever the table is.
 
-ImpliedBeliefs are those of the implied distribution: rows of T^S within the sets, scaled in turn until
+Beliefs are those of the implied distribution: rows of T^S within the sets, scaled in turn until
 each primary value of a group has the mass of its person and each row of T^S its count. An
 acquaintance, who knows no sensitive value, is held to ``BELIEVED`` likewise.
 

@@ -172,7 +172,6 @@ ALLOWED = {
     ("addons/places/spreadsheets.py", "read_excel"): "behind require_file",
     ("io/writing.py", "read_metadata"): "behind the audit's check of regular files",
     ("io/writing.py", "ParquetFile"): "behind the audit's check of regular files",
-    ("addons/spark/reading.py", "ParquetFile"): "behind require_file, and parts of the engine",
     ("statements.py", "read_text"): "a resource of the package",
     ("addons/evidence/make.py", "read_text"): "a resource of the package",
     ("addons/evidence/safe_harbor.py", "read_text"): "a resource of the package",

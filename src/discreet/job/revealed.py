@@ -97,7 +97,8 @@ def _determines(column: Column, known: Column) -> bool:
 
 def _has_ranges_of(column: Column, known: Column) -> bool:
     """Whether each value of a column has a range of the quasi-identifier's numbers of its own."""
-    if known.numbers is None:
+    # Numbers that do not repeat are no evidence that equal ones have equal values.
+    if known.numbers is None or len(known.codes) < 2 * np.count_nonzero(known.counts):
         return False
     if min(column.counts[column.counts > 0]) < ROWS_OF_RANGE:
         return False

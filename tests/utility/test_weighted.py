@@ -98,7 +98,7 @@ def test_analysts_means_are_weighted():
 
 
 def test_without_a_weight_nothing_changes():
-    attributes = {**ATTRIBUTES, "w": {"role": "insensitive"}}
+    attributes = {**ATTRIBUTES, "w": {"role": "unchanged", "allow_identifying": True}}
     job = dc.Job(attributes=attributes, requirements=[{"k-anonymity": {"k": 5}}])
     release = dc.publish(frame(), job, seed=1)
     reading = read_utility(release.coded_tables(), release.task, release.manifest)

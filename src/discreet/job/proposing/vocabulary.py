@@ -193,7 +193,7 @@ _WORDS: dict[Meaning, str] = {
     ),
     Meaning.OPINION: (
         "satisf* dissatisf* happy happiness wellbeing trust attitude* opinion opinions agree* "
-        "approve* approval favo?r* belief* importance stress* rate rates rated rating ratings "
+        "approve* approval favo?r* belief* importance stress* rated rating ratings "
         "zufrieden* meinung* vertrauen einstellung* gluck* zustimm* confiance avis bonheur "
         "attitudes accord felicidad confianza acuerdo satisfac* confianca felicidade concord* "
         "memnun* guven mutlu* gorus* tutum*"
@@ -394,12 +394,15 @@ def named_meanings(words: str) -> Iterator[tuple[Meaning, str]]:
     """Yield the meanings of a column's name, given as words, each with the words that say so."""
     telling = [word for word in words.split() if f" {word} " not in _FILLING]
     name = " ".join(telling) or words
+    if name.startswith(ASKED):  # a question; a rate by month or hour is a number
+        yield Meaning.OPINION, ASKED.strip()
     for meaning, pattern in _patterns().items():
         matched = _matching_words(pattern, name)
         if matched is not None:
             yield meaning, matched
 
 
+ASKED = "rate "
 SHORTEST_STEM = 4  # letters
 LONGEST_AFFIX = 3
 

@@ -1,7 +1,7 @@
 """Protected columns that reveal quasi-identifiers, which attackers know exactly, are refused.
 
 A year of birth as a sensitive attribute beside an age: both tables of a release without a link were
-*Ready to sign*, and whoever knew a person's age read the row with their diagnosis.
+*Ready to sign*, and an attacker who knew a person's age read the row with the diagnosis.
 """
 
 from __future__ import annotations

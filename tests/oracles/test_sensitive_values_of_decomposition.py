@@ -213,7 +213,7 @@ def test_whole_rows_hide_a_value_from_insiders_only_among_l_rows_with_the_known_
 @example([("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")])  # one group of four holds for ell = 2
 @settings(max_examples=20, deadline=None)
 def test_groups_that_hold_an_insider_are_few_and_have_l_squared_rows(rows):
-    """Theorem 6, counted: only a grouping with nobody above 1/l is looked at."""
+    """Theorem 6, counted over the groupings in which no belief is above 1/l."""
     ell = 2
     held = [
         grouping for grouping in partitions(list(range(len(rows)))) if holds(rows, grouping, ell)

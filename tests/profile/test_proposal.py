@@ -333,7 +333,7 @@ def test_a_secret_that_all_share_is_not_published():
 
 
 def test_what_persons_rate_is_no_quasi_identifier():
-    """How somebody rates a marriage is an opinion, though marriages are known to others."""
+    """A rating of one's marriage is an opinion, though marriages are known to others."""
     frame = pl.DataFrame(
         {name: [1 + n % 5 for n in range(90)] for name in ("rate_marriage", "marriage")}
     )
